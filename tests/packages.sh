@@ -47,7 +47,7 @@ cmp "$work/bin/nodeinit" "$work/nodeinit/deb/usr/bin/nodeinit" || fail "install.
 ok "install.sh installs the same program"
 
 root=$(tests/lab/prepare.sh | tail -n 1)
-# The hosts are Debian: Debian's rpm runs the scripts of the .rpm there.
+# The hosts are Debian: there, Debian's rpm runs the scripts of the .rpm, and a preset makes systemd enable no unit by default, as on Red Hat.
 mkdir -p "$work/rpm/partial"
 progress "downloading rpm for the hosts" install_packages --download-only -o Dir::State::Status="$root/var/lib/dpkg/status" \
   -o Dir::Cache::Archives="$work/rpm" rpm
@@ -69,7 +69,8 @@ fresh() { # deb|rpm NAME ADDRESS: a new host that can install this package of no
   rpm)
     "$host" copy "$2" "$packages"/nodeinit-*.x86_64.rpm /root/nodeinit.rpm
     "$host" copy "$2" "$work"/rpm/*.deb /tmp
-    "$host" ssh "$2" 'dpkg --install /tmp/*.deb' >/dev/null
+    "$host" ssh "$2" 'dpkg --install /tmp/*.deb >/dev/null && mkdir -p /etc/systemd/system-preset &&
+      echo "disable *" >/etc/systemd/system-preset/99-default-disable.preset'
     ;;
   esac
 }
