@@ -173,4 +173,4 @@ for program in nodeinit provisioner; do
   cp "$stage/$program/THIRD-PARTY-LICENSES" "$out/$program-$version-linux-$arch.THIRD-PARTY-LICENSES"
 done
 cp packaging/install.sh "$out"
-(cd "$out" && rm -f SHA256SUMS && sha256sum -- * >SHA256SUMS && cat SHA256SUMS)
+(cd "$out" && rm -f SHA256SUMS* && sha256sum -- * >SHA256SUMS && cat SHA256SUMS)

@@ -114,7 +114,8 @@ from_installation_to_removal() { # KIND
     printf "[Service]\nExecStart=\nExecStart=/bin/sleep infinity\n" >/etc/systemd/system/nodeinit-agent.service.d/test.conf
     systemctl daemon-reload && systemctl restart nodeinit-agent'
   before=$(on systemctl show -P MainPID nodeinit-agent)
-  on "${install[$1]}"
+  said=$(on "touch /usr/local/bin/nodeinit && { ${install[$1]}; } 2>&1 && rm /usr/local/bin/nodeinit")
+  grep -q '/usr/local/bin/nodeinit takes precedence' <<<"$said" || fail "the .$1 does not report the program in /usr/local/bin: $said"
   is disabled "on a machine that nodeinit set up without it"
   [ "$(on systemctl show -P MainPID nodeinit-agent)" != "$before" ] || fail "the agent runs the former program"
   said=$(on "${remove[$1]} 2>&1")
