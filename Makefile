@@ -145,7 +145,7 @@ test-lead: build ## test leading from every master, and the replacement of every
 test-debian13: build ## test a cluster on hosts with Debian 13 (root; 8 minutes)
 	LAB_DEBIAN=13 $(MAKE) test-hosts NAME=releases::
 
-test-packages: packages ## build the packages a second time and compare them, and install them on a host (root; 30 minutes)
+test-packages: packages ## install the packages on hosts, which join a cluster at their next boot, and build them a second time and compare them (root; 30 minutes)
 	tests/install.sh
 	tests/packages.sh $(or $(CARGO_TARGET_DIR),target)/packages
 

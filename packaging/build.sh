@@ -46,7 +46,8 @@ images, generates certificates, and starts etcd and the control plane. Over
 SSH it brings up the other machines of the cluster. An interrupted run
 resumes, a second run changes nothing, and a reset undoes everything."
     deb_needs="Recommends: ca-certificates, iproute2, iptables, kmod, nftables"
-    rpm_needs=(ca-certificates "(iproute or iproute2)" "(iptables-nft or iptables)" kmod nftables)
+    rpm_needs="Recommends: ca-certificates, (iproute or iproute2), (iptables-nft or iptables), kmod, nftables
+OrderWithRequires(post): systemd"
     ;;
   provisioner)
     summary="creates the OpenStack resources of a Kubernetes cluster"
@@ -56,7 +57,7 @@ shows the difference and applies it. Then it brings up the cluster on the
 servers with nodeinit."
     deb_needs="Recommends: ca-certificates
 Suggests: nodeinit"
-    rpm_needs=(ca-certificates)
+    rpm_needs="Recommends: ca-certificates"
     ;;
   esac
 }
@@ -109,6 +110,7 @@ rpm() { # PROGRAM
   local program=$1 root=$stage/$1/rpm
   files "$program" "$root" site-functions
   install -Dm 644 -t "$root/usr/share/licenses/$program" LICENSE
+  [ "$program" = provisioner ] || install -Dm 644 -t "$root/usr/lib/systemd/system-preset" packaging/rpm/80-nodeinit.preset
   normalize "$root"
   {
     cat <<END
@@ -117,13 +119,14 @@ Version: $version
 Release: $revision
 Summary: ${summary^}
 License: Apache-2.0
-$(printf 'Recommends: %s\n' "${rpm_needs[@]}")
+$rpm_needs
 AutoReqProv: no
 %description
 $description
 %install
 cp -a $root/. %{buildroot}
 %files
+$(cd "$root" && find usr -path "*/$program*" -type d -printf '%%dir "/%p"\n' | sort)
 $(cd "$root" && find usr -type f -printf '"/%p"\n' | sort | sed -E 's|^"/usr/share/(doc\|man)|%\1 &|; s|^%man |%doc |')
 END
     [ "$program" = provisioner ] || cat packaging/rpm/scripts
@@ -170,4 +173,4 @@ for program in nodeinit provisioner; do
   cp "$stage/$program/THIRD-PARTY-LICENSES" "$out/$program-$version-linux-$arch.THIRD-PARTY-LICENSES"
 done
 cp packaging/install.sh "$out"
-(cd "$out" && rm -f SHA256SUMS && sha256sum -- * >SHA256SUMS && cat SHA256SUMS)
+(cd "$out" && rm -f SHA256SUMS* && sha256sum -- * >SHA256SUMS && cat SHA256SUMS)
