@@ -154,9 +154,13 @@ pub(crate) fn a_private_network_reaches_the_outside_only_through_its_bastion() {
 
     // Passwords in a `Match` block are found.
     let drop_in = "/etc/ssh/sshd_config.d/90-test.conf";
-    bastion.must(&format!("printf 'Match User root\\nPasswordAuthentication yes\\n' >{drop_in}"));
     network.connect_bastion();
-    bastion.nodeinit("plan").exits(2).says(&["accepts a password of root"]);
+    for (pattern, from) in
+        [("User root".to_owned(), "192.0.2.1"), (format!("Address 10.78.{number}.0/24"), &network.address(1))]
+    {
+        bastion.must(&format!("printf 'Match {pattern}\\nPasswordAuthentication yes\\n' >{drop_in}"));
+        bastion.nodeinit("plan").exits(2).says(&[&format!("accepts a password of root from {from}")]);
+    }
     bastion.must(&format!("rm {drop_in}"));
 
     bastion.nodeinit("reset --yes").exits(0);

@@ -53,6 +53,7 @@ fn prepare(host: &Host) {
         [ -e /dev/loop-control ] || mknod /dev/loop-control c 10 237
         losetup -d /dev/loop7 2>/dev/null || true # An ended run has left it.
         truncate -s 64M /var/tmp/os-disk; losetup /dev/loop7 /var/tmp/os-disk
+        mkdir -p /srv/data; ln -sfn srv/data /data # Mount points may be behind symbolic links.
         echo m.novalocal >/etc/hostname && hostname m.novalocal && mkdir -p /etc/chrony",
     );
     // The lab has no chrony: a service of the same name shows that it is restarted.
@@ -132,8 +133,9 @@ pub(crate) fn the_operating_system_is_set_up_changed_and_restored() {
     host.up();
     everything_is_set(&host);
 
+    a_reset_needs_the_disk(&host);
     host.nodeinit("reset --yes").exits(0);
-    host.must("rm -rf /root/.kube /home/alice && rmdir /data 2>/dev/null; sed -i '/^games:/d' /etc/passwd");
+    host.must("rm -rf /root/.kube /home/alice; sed -i '/^games:/d' /etc/passwd");
     host.must("losetup -d /dev/loop7");
     let after = host.must(STATE);
     assert_eq!(before.1, after);
@@ -273,6 +275,35 @@ pub(crate) fn the_disk_of_etcd_is_emptied_by_a_reset_and_used_again() {
     host.must("losetup -d /dev/loop7");
 }
 
+/// sfdisk is killed before it writes the protective MBR, and nodeinit with it. The table has no partitions for which the lab has devices.
+fn a_partition_table_is_interrupted(host: &Host, ca: &str) {
+    let program = "/usr/local/sbin/sfdisk";
+    host.put(
+        program,
+        "#!/bin/sh\n/usr/sbin/sfdisk \"$@\" && [ \"$1\" = --quiet ] && dd if=/dev/zero of=/dev/loop7 bs=512 count=1 status=none && kill -9 $PPID",
+    );
+    host.must(&format!("chmod 755 {program}"));
+    host.configure(&every_item(ca).replace("mount: /data}", "partitions: [{mount: /data}]}"));
+    assert_ne!(host.nodeinit("up").code, 0);
+    let signatures = "wipefs -n --noheadings -O TYPE /dev/loop7 | sort -u | xargs";
+    assert_eq!(host.must(&format!("rm {program}; {signatures}")).trim(), "gpt");
+    host.nodeinit("plan").exits(2).says(&["partition /dev/loop7, if it is empty"]);
+    host.nodeinit("up").exits(75).says(&["/dev/loop7p1 does not exist"]);
+    assert_eq!(host.must(signatures).trim(), "PMBR gpt");
+    host.must("wipefs -qa /dev/loop7");
+}
+
+/// Neither a disk that somebody unmounted nor one that is in use is forgotten.
+fn a_reset_needs_the_disk(host: &Host) {
+    host.must("touch /data/theirs && umount /data");
+    let unmounted = "/dev/loop7, a disk of `os.disks`, is not mounted at /data: its data would stay";
+    host.nodeinit("reset --yes").exits(1).says(&[unmounted, "`mount /data`, then run the same command again"]);
+    host.must("systemctl is-active kubelet && mount /data");
+    host.must("systemd-run -q --unit=user --working-directory=/data tail -f /dev/null");
+    host.nodeinit("reset --yes").exits(1).says(&["cannot unmount /data: tail ("]);
+    host.must("systemctl stop user && [ -e /data/theirs ] && ! grep /data /etc/fstab");
+}
+
 /// A repository of one package, which apt reads from a directory.
 const REPOSITORY: &str = "set -e; mkdir -p /root/repo/own/DEBIAN; cd /root/repo
     printf '%s\\n' 'Package: own' 'Version: 1' 'Architecture: all' 'Maintainer: test <test@example.org>' 'Description: test' >own/DEBIAN/control
@@ -332,5 +363,8 @@ fn changes_are_applied_and_mistakes_refused(host: &Host, ca: &str) {
     host.nodeinit("up").exits(1).says(&["/dev/loop7 is not empty: it has ext4"]);
     assert_eq!(host.must("blkid -s LABEL -o value /dev/loop7").trim(), "theirs");
     host.must("wipefs -qa /dev/loop7");
+    host.configure(&every_item(ca).replace("device: /dev/loop7", "device: /root/source"));
+    host.nodeinit("up").exits(1).says(&["os.disks: /root/source is not a block device"]);
+    a_partition_table_is_interrupted(host, ca);
     assert!(host.must(&format!("cat {CA}")).contains("CERTIFICATE"), "the cluster is still there");
 }

@@ -12,6 +12,7 @@ use crate::{
         runner,
     },
     plan::reset,
+    steps::os,
 };
 use clap::Args;
 use nodeinit_config::cluster::Role;
@@ -47,6 +48,7 @@ async fn attempt(args: &Reset) -> Result<Exit, (String, StepError)> {
     let start = |e| ("start".to_owned(), e);
     let _lock = setup::lock().map_err(start)?;
     let cx = setup::context(&args.common, Access::Change).map_err(start)?;
+    os::refuse_unmounted(&cx).await.map_err(start)?;
     let plan = reset::plan(args.force, args.remove_aside).map_err(|e| start(e.into()))?;
     if !args.yes && !agreed(&cx, runner::look(&plan, &cx).await?).map_err(start)? {
         return Ok(Exit::Done);

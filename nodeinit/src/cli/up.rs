@@ -348,8 +348,9 @@ async fn run(cx: &Context, command: &str, reach: &Reach, permit: Permit) -> Resu
             let _ = cx.files.print("/dev/console".as_ref(), &text);
             cx.report.note(command, text);
         }
-        if *reach != Reach::Here && os::waits_for_reboot(cx).await {
-            let note = "the distribution of this machine asks for a reboot: `nodeinit up --lead` on another master reboots it, or do it yourself";
+        if *reach != Reach::Here
+            && let Some(note) = os::reboot_note(cx).await
+        {
             cx.report.note(command, note);
         }
     } else {

@@ -98,6 +98,9 @@ pub enum Record {
         key: String,
         /// Its value before.
         before: String,
+        /// The value that it gets.
+        #[serde(default)]
+        value: Option<String>,
     },
     /// A systemd unit is about to be enabled or started.
     Unit {
@@ -267,6 +270,15 @@ impl EtcdHistory {
     }
 }
 
+/// A kernel parameter that nodeinit set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// The value before the first change.
+    pub before: String,
+    /// The value that was set last; `None` if an older version set it.
+    pub value: Option<String>,
+}
+
 /// A file or a setting that an item of `os` changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OsChange {
@@ -298,8 +310,8 @@ pub struct State {
     pub trees: BTreeMap<PathBuf, Option<Vec<String>>>,
     /// The network interfaces that existed before.
     pub interfaces: Option<Vec<String>>,
-    /// The original values of kernel parameters.
-    pub sysctls: BTreeMap<String, String>,
+    /// Kernel parameters that nodeinit set.
+    pub sysctls: BTreeMap<String, Parameter>,
     /// Units that nodeinit enabled or started.
     pub units: BTreeSet<String>,
     /// The changes of each item of `os`, by step.
@@ -362,7 +374,10 @@ impl State {
             Record::Directory { path } => drop(self.directories.insert(path)),
             Record::Tree { path, before } => drop(self.trees.entry(path).or_insert(before)),
             Record::Interfaces { before } => drop(self.interfaces.get_or_insert(before)),
-            Record::Sysctl { key, before } => drop(self.sysctls.entry(key).or_insert(before)),
+            Record::Sysctl { key, before, value } => {
+                // The first record contains the original.
+                self.sysctls.entry(key).or_insert(Parameter { before, value: None }).value = value;
+            }
             Record::Unit { name } => drop(self.units.insert(name)),
             Record::OsSet { item, key, before, after } => {
                 let set = &mut self.os.entry(item).or_default().set;

@@ -14,6 +14,9 @@ pub struct Commands {
     /// In a test that must not run programs: what would have been run.
     #[cfg(test)]
     pub(crate) log: Option<std::sync::Arc<std::sync::Mutex<Vec<String>>>>,
+    /// In such a test: what programs answer, by the start of their command lines. Others print nothing.
+    #[cfg(test)]
+    pub(crate) answers: Vec<(String, Result<String, i32>)>,
 }
 
 /// Why a command failed.
@@ -105,7 +108,13 @@ impl Commands {
         if let Some(log) = &self.log {
             let input = String::from_utf8_lossy(input);
             log.lock().unwrap().push(format!("{command}{}{input}", if input.is_empty() { "" } else { " < " }));
-            return Ok(String::new());
+            let answer =
+                self.answers.iter().find(|(start, _)| command.starts_with(start)).map(|(_, answer)| answer.clone());
+            return answer.unwrap_or_else(|| Ok(String::new())).map_err(|code| CommandError::Failed {
+                status: std::os::unix::process::ExitStatusExt::from_raw(code << 8),
+                stderr: format!("{}: error", argv[0]),
+                command,
+            });
         }
         let started = Instant::now();
         let (program, arguments) = argv.split_first().unwrap_or((&"", &[]));

@@ -95,13 +95,17 @@ impl Files {
         self.root.join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// Returns the path without symbolic links, as in the kernel's mount table; the path itself if it does not exist.
+    /// Returns the path without symbolic links, as in the kernel's mount table. The part of it that does not exist stays as it is.
     #[must_use]
     pub fn canonical(&self, path: &Path) -> PathBuf {
-        let real = fs::canonicalize(self.real(path)).ok();
         let root = fs::canonicalize(&self.root).unwrap_or_else(|_| self.root.clone());
-        let below = real.and_then(|real| real.strip_prefix(root).ok().map(|below| Path::new("/").join(below)));
-        below.unwrap_or_else(|| path.to_path_buf())
+        let whole = |above: &Path| {
+            let real = fs::canonicalize(self.real(above)).ok()?;
+            let found = Path::new("/").join(real.strip_prefix(&root).ok()?);
+            // Joining an empty path would add a slash.
+            Some(path.strip_prefix(above).ok()?.iter().fold(found, |found, name| found.join(name)))
+        };
+        path.ancestors().find_map(whole).unwrap_or_else(|| path.to_path_buf())
     }
 
     /// Returns the content of a file; `None` if it does not exist.

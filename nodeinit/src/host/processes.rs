@@ -17,12 +17,34 @@ pub fn runs(files: &Files, command: &[String]) -> bool {
         return false;
     }
     let wanted: Vec<u8> = command.iter().flat_map(|part| part.bytes().chain([0])).collect();
-    let Ok(entries) = files.list("/proc") else { return false };
-    entries
+    // A process may end during the check.
+    all(files)
         .iter()
-        .filter(|name| name.bytes().all(|b| b.is_ascii_digit()))
-        // A process may end during the check.
         .any(|pid| files.read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.as_deref() == Some(&wanted[..])))
+}
+
+/// The processes that work, run a program or have a file open at or below a directory, such as `sleep (1234)`.
+#[must_use]
+pub fn users(files: &Files, directory: &Path) -> Vec<String> {
+    let uses = |pid: &String| {
+        let open = files.list(format!("/proc/{pid}/fd")).unwrap_or_default();
+        let open = open.into_iter().map(|number| format!("fd/{number}"));
+        let mut links = ["cwd", "exe", "root"].map(str::to_owned).into_iter().chain(open);
+        let target = |link: String| files.link_target(Path::new(&format!("/proc/{pid}/{link}")));
+        links.any(|link| target(link).is_some_and(|target| target.starts_with(directory)))
+    };
+    let name = |pid: String| {
+        let name = files.read_text(format!("/proc/{pid}/comm")).ok().flatten().unwrap_or_default();
+        format!("{} ({pid})", name.trim())
+    };
+    all(files).into_iter().filter(uses).map(name).collect()
+}
+
+/// The IDs of all processes.
+fn all(files: &Files) -> Vec<String> {
+    let mut names = files.list("/proc").unwrap_or_default();
+    names.retain(|name| name.bytes().all(|b| b.is_ascii_digit()));
+    names
 }
 
 /// The program of a process; `None` where there is no such process, or the kernel does not say.
@@ -61,5 +83,16 @@ mod tests {
         assert!(runs(&machine, &own));
         assert!(!runs(&machine, &own.iter().cloned().chain(["--no-such-flag".into()]).collect::<Vec<_>>()));
         assert!(!runs(&machine, &[]));
+    }
+
+    #[test]
+    fn the_users_of_a_directory_are_found_by_their_open_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let here = std::fs::canonicalize(dir.path()).unwrap();
+        let own = format!("({})", std::process::id());
+        let found = || users(&Files::of_machine(), &here).iter().any(|user| user.ends_with(&own));
+        assert!(!found());
+        let _file = std::fs::File::create(here.join("a")).unwrap();
+        assert!(found());
     }
 }

@@ -64,9 +64,37 @@ pub const CHRONY: [&str; 2] = ["chrony.service", "chronyd.service"];
 /// Its configuration: Debian's and the others' path.
 pub const CHRONY_FILES: [&str; 2] = ["/etc/chrony/chrony.conf", "/etc/chrony.conf"];
 
-/// A command of sh that succeeds if the distribution asks for a reboot: a file of Debian, or a program of Red Hat (exit code 1) or SUSE (102).
-pub const ASKS_FOR_REBOOT: &str = "[ -e /run/reboot-required ] || { command -v needs-restarting >/dev/null && { needs-restarting -r >/dev/null 2>&1; [ $? = 1 ]; }; } || \
-     { command -v zypper >/dev/null && { zypper -q needs-rebooting >/dev/null 2>&1; [ $? = 102 ]; }; }";
+/// A script of sh that prints `yes` if the distribution asks for a reboot: with a file of Debian, or a program of Red Hat or SUSE. Otherwise, it
+/// prints which program failed. dnf's `needs-restarting` ends with 1 in both cases, and prints this sentence only if a reboot is needed.
+pub const ASKS_FOR_REBOOT: &str = "[ ! -e /run/reboot-required ] || echo yes
+    if command -v needs-restarting >/dev/null; then
+        said=$(LC_ALL=C needs-restarting -r 2>/dev/null); code=$?
+        case \"$code $said\" in
+            '0 '*) ;;
+            *'Reboot is required'*) echo yes ;;
+            *) echo \"needs-restarting -r ended with $code\" ;;
+        esac
+    fi
+    if command -v zypper >/dev/null; then
+        zypper -q needs-rebooting >/dev/null 2>&1; code=$?
+        case $code in
+            0) ;;
+            102) echo yes ;;
+            *) echo \"zypper needs-rebooting ended with $code\" ;;
+        esac
+    fi
+    true";
+
+/// Whether the distribution asks for a reboot, by what [`ASKS_FOR_REBOOT`] printed.
+///
+/// # Errors
+/// If a program failed: what it says about that.
+pub fn asks_for_reboot(printed: &str) -> Result<bool, &str> {
+    if printed.lines().any(|line| line == "yes") {
+        return Ok(true);
+    }
+    printed.lines().next().map_or(Ok(false), Err)
+}
 
 /// All distributions; the first is the default.
 const ALL: [&Distribution; 4] = [&debian::DEBIAN, &rhel::RHEL, &suse::SUSE, &flatcar::FLATCAR];
@@ -102,25 +130,34 @@ mod tests {
         files.make_directory(std::path::Path::new("/bin"), 0o755).unwrap();
         let asks = async || {
             let command = ASKS_FOR_REBOOT.replace("/run/reboot-required", &mark.display().to_string());
-            let command = format!("PATH={}; if {command}; then echo yes; fi", bin.display());
+            let command = format!("PATH={}\n{command}", bin.display());
             let limit = std::time::Duration::from_secs(10);
-            crate::host::commands::Commands::default().run(&["/bin/sh", "-c", &command], limit).await.unwrap()
-                == "yes\n"
+            let printed =
+                crate::host::commands::Commands::default().run(&["/bin/sh", "-c", &command], limit).await.unwrap();
+            asks_for_reboot(&printed).map_err(str::to_owned)
         };
-        assert!(!asks().await);
-        for (program, codes) in [("needs-restarting", [0, 1]), ("zypper", [0, 102])] {
-            for (code, expected) in codes.into_iter().zip([false, true]) {
-                let script = NewFile {
-                    mode: 0o755,
-                    ..NewFile::public(format!("/bin/{program}"), format!("#!/bin/sh\nexit {code}\n"))
-                };
-                files.write(&[script]).unwrap();
-                assert_eq!(asks().await, expected, "{program} {code}");
-            }
-            files.remove_file(format!("/bin/{program}")).unwrap();
+        assert_eq!(asks().await, Ok(false));
+        let failed = |what: &str| Err(what.to_owned());
+        for (program, script, expected) in [
+            ("needs-restarting", "echo Reboot should not be necessary.", Ok(false)),
+            ("needs-restarting", "echo Reboot is required to fully utilize these updates.; exit 1", Ok(true)),
+            (
+                "needs-restarting",
+                "echo Error: Failed to download metadata for repo >&2; exit 1",
+                failed("needs-restarting -r ended with 1"),
+            ),
+            ("zypper", "exit 0", Ok(false)),
+            ("zypper", "exit 102", Ok(true)),
+            ("zypper", "exit 7", failed("zypper needs-rebooting ended with 7")),
+        ] {
+            let path = format!("/bin/{program}");
+            let text = format!("#!/bin/sh\n{script}\n");
+            files.write(&[NewFile { mode: 0o755, ..NewFile::public(&path, text) }]).unwrap();
+            assert_eq!(asks().await, expected, "{program}: {script}");
+            files.remove_file(&path).unwrap();
         }
         files.write(&[NewFile::public("/reboot-required", "")]).unwrap();
-        assert!(asks().await);
+        assert_eq!(asks().await, Ok(true));
     }
 
     #[test]

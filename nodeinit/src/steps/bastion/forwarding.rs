@@ -10,9 +10,13 @@ use crate::{
     },
     host::{files::NewFile, kernel},
     render::paths,
-    steps::sysctls::{self, Change},
+    steps::{
+        sysctls::{self, Change},
+        undo,
+    },
 };
 use async_trait::async_trait;
+use std::path::{Path, PathBuf};
 
 /// For the outer interface, which may appear after the network is up.
 const FILE: &str = "/etc/sysctl.d/99-nodeinit-bastion.conf";
@@ -46,6 +50,12 @@ fn files(sysctls: &[(String, &str)]) -> Vec<NewFile> {
     file(paths::BASTION_SYSCTLS, true).into_iter().chain(file(FILE, false)).collect()
 }
 
+/// Returns the file of the outer interface if it is not wanted any more, such as for a private network that is IPv4 now.
+fn former(cx: &Context, wanted: &[NewFile]) -> Result<Option<PathBuf>, StepError> {
+    let is_wanted = wanted.iter().any(|file| file.path == Path::new(FILE));
+    Ok((!is_wanted && !undo::is_undone(cx, Path::new(FILE))?).then(|| FILE.into()))
+}
+
 /// Returns the parameters that differ.
 fn differing(cx: &Context) -> Result<Vec<Change>, StepError> {
     let mut found = Vec::new();
@@ -69,14 +79,18 @@ impl Step for Forwarding {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        let mut changes = cx.differing(&files(&wanted(cx)?))?;
+        let wanted = files(&wanted(cx)?);
+        let mut changes = cx.differing(&wanted)?;
+        changes.extend(former(cx, &wanted)?.map(|path| format!("remove {}", path.display())));
         let found = differing(cx)?;
         changes.extend(found.iter().map(|Change { key, before, value }| format!("set {key} from {before} to {value}")));
         Ok(State::of(changes))
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        cx.place(files(&wanted(cx)?)).await?;
+        let wanted = files(&wanted(cx)?);
+        undo::undo(cx, &self.id(), former(cx, &wanted)?.as_slice())?;
+        cx.place(wanted).await?;
         let cx = cx.clone();
         blocking(move || sysctls::set(&cx, &differing(&cx)?)).await
     }
@@ -100,5 +114,16 @@ mod tests {
         assert_eq!(OsPrepare.left(&cx).await.unwrap(), ["set net.ipv4.ip_forward to 0"]);
         OsPrepare.undo(&cx).await.unwrap();
         assert_eq!(now(), "0");
+    }
+
+    #[tokio::test]
+    async fn the_file_of_a_former_ipv6_network_is_removed() {
+        let (_dir, cx) = bastion("");
+        cx.place(vec![NewFile::public(FILE, "net.ipv6.conf.eth0.accept_ra = 2\n")]).await.unwrap();
+        let State::Needed(changes) = Forwarding.check(&cx).await.unwrap() else { panic!("nothing to do") };
+        assert!(changes.contains(&format!("remove {FILE}")), "{changes:?}");
+        Forwarding.apply(&cx).await.unwrap();
+        assert!(!cx.files.exists(FILE));
+        assert_eq!(Forwarding.check(&cx).await.unwrap(), State::Done);
     }
 }

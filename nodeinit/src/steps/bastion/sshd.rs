@@ -1,5 +1,6 @@
 //! The SSH server of a bastion: keys only, TCP forwarding to other machines.
 
+use super::section;
 use crate::{
     context::{Context, blocking},
     engine::{
@@ -17,15 +18,20 @@ use crate::{
 };
 use async_trait::async_trait;
 use nodeinit_base::sha256_hex;
-use std::{collections::BTreeMap, path::Path, time::Duration};
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, Ipv4Addr},
+    path::Path,
+    time::Duration,
+};
 
 pub(super) const ID: StepId = StepId::Bastion("bastion-sshd");
 
 /// Shows which drop-in the running server has read.
 pub(super) const LOADED: &str = "/run/nodeinit-bastion-sshd";
 
-/// An address of nobody (RFC 5737).
-const OUTSIDE: &str = "192.0.2.1";
+/// An address of nobody (RFC 5737), which represents all that are outside of the private network.
+const OUTSIDE: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
 /// Limit for one call of `sshd`, which takes milliseconds except under heavy load.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -48,9 +54,9 @@ impl Effective {
         Self::print(cx, &["sshd", "-T"]).await
     }
 
-    /// Returns the settings for a user who connects from outside, `Match` blocks included.
-    async fn for_user(cx: &Context, user: &User) -> Result<Self, StepError> {
-        let connection = format!("user={},host={OUTSIDE},addr={OUTSIDE}", user.name);
+    /// Returns the settings for a user who connects from an address, `Match` blocks included.
+    async fn for_user(cx: &Context, user: &User, from: IpAddr) -> Result<Self, StepError> {
+        let connection = format!("user={},host={from},addr={from}", user.name);
         Self::print(cx, &["sshd", "-T", "-C", &connection]).await
     }
 
@@ -180,21 +186,25 @@ pub async fn obstacle(cx: &Context) -> Result<Option<(String, &'static str)>, St
     }
     let mut reasons = Vec::new();
     for user in users(&cx.files)? {
-        reasons.push(Effective::for_user(cx, &user).await?.locks_out(&user, &cx.files)?);
+        reasons.push(Effective::for_user(cx, &user, OUTSIDE).await?.locks_out(&user, &cx.files)?);
     }
     let remedy =
         "add your public key to ~/.ssh/authorized_keys, and log in with it: the bastion will not accept passwords";
     Ok(locked_out(reasons).map(|what| (what, remedy)))
 }
 
-/// Returns why the SSH server is not one of a bastion.
+/// Returns why the SSH server is not one of a bastion: for each user with a shell, who connects from outside, or from the first address of
+/// the private network. A `Match` block for other addresses, or for another host name, is not found.
 async fn fault(cx: &Context) -> Result<Option<String>, StepError> {
     if let Some(fault) = Effective::read(cx).await?.fault() {
         return Ok(Some(fault.to_owned()));
     }
+    let inside = section(cx)?.network.hosts().next();
     for user in users(&cx.files)? {
-        if Effective::for_user(cx, &user).await?.accepts_passwords() {
-            return Ok(Some(format!("accepts a password of {}", user.name)));
+        for from in [OUTSIDE].into_iter().chain(inside) {
+            if Effective::for_user(cx, &user, from).await?.accepts_passwords() {
+                return Ok(Some(format!("accepts a password of {} from {from}", user.name)));
+            }
         }
     }
     Ok(None)
@@ -260,6 +270,7 @@ impl Step for Harden {
 #[cfg(test)]
 mod tests {
     use super::{super::testing::bastion, *};
+    use crate::host::commands::Commands;
 
     const PRINTED: &str = "port 22\nport 2222\nlistenaddress [::]:22\nlistenaddress 0.0.0.0:2200\n\
         permitrootlogin without-password\npasswordauthentication yes\nkbdinteractiveauthentication no\n\
@@ -277,6 +288,23 @@ mod tests {
         };
         assert_eq!((fault("local"), fault("yes")), (None, None));
         assert!(fault("no").is_some() && Effective::parse(PRINTED).fault().is_some());
+    }
+
+    #[tokio::test]
+    async fn match_blocks_are_evaluated_outside_and_inside() {
+        let (_dir, mut cx) = bastion("");
+        cx.files.make_directory("/etc".as_ref(), 0o755).unwrap();
+        let passwd = "root:x:0:0:root:/root:/bin/bash\nnobody:x:1:1::/:/usr/sbin/nologin\n";
+        cx.files.write(&[NewFile::public("/etc/passwd", passwd)]).unwrap();
+        let without = PRINTED.replace("passwordauthentication yes", "passwordauthentication no");
+        for from in ["192.0.2.1", "10.0.0.1"] {
+            let command = format!("sshd -T -C user=root,host={from},addr={from}");
+            let (others, log) = (("sshd -T".to_owned(), Ok(without.clone())), Some(std::sync::Arc::default()));
+            cx.commands = Commands { log, answers: vec![(command, Ok(PRINTED.to_owned())), others] };
+            assert_eq!(fault(&cx).await.unwrap().unwrap(), format!("accepts a password of root from {from}"));
+        }
+        drop(cx.commands.answers.remove(0));
+        assert_eq!(fault(&cx).await.unwrap(), None);
     }
 
     #[test]

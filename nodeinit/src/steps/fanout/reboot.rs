@@ -4,13 +4,15 @@ use super::{Host, Work, remote::Remote};
 use crate::{
     context::Context,
     engine::{error::StepError, step::Step},
-    os::ASKS_FOR_REBOOT,
+    os::{ASKS_FOR_REBOOT, asks_for_reboot},
     steps::{
         etcd::health::quorate,
+        os::unknown_reboot,
         rollout::{Empty, node},
     },
 };
 use nodeinit_base::Wait;
+use nodeinit_ssh::{COMMAND, SshError};
 use std::{ops::ControlFlow, time::Duration};
 
 /// Prints another value after each boot.
@@ -23,6 +25,15 @@ async fn is_dispensable(cx: &Context, name: &str) -> Result<bool, StepError> {
     Ok(others > view.voters().count() / 2)
 }
 
+/// Returns why a machine refuses to reboot. The shutdown may end the command or break the connection before there is an answer.
+fn refusal(answer: Result<String, SshError>) -> Option<String> {
+    match answer {
+        // A shell adds 128 to the number of the signal.
+        Err(SshError::Failed { code, says, .. }) if code < 128 => Some(says),
+        _ => None,
+    }
+}
+
 impl Host {
     /// Whether the machine is to be rebooted. Each is rebooted at most once in a run, and none when this master boots.
     pub(super) async fn is_to_reboot(&self, cx: &Context, remote: &Remote) -> Result<bool, StepError> {
@@ -30,7 +41,13 @@ impl Host {
         {
             return Ok(false);
         }
-        Ok(!remote.output(&format!("if {ASKS_FOR_REBOOT}; then echo yes; fi")).await?.is_empty())
+        match asks_for_reboot(&remote.output(ASKS_FOR_REBOOT).await?) {
+            Ok(asks) => Ok(asks),
+            Err(why) => {
+                cx.report.note(&self.name(), unknown_reboot(&self.machine.name, why));
+                Ok(false)
+            }
+        }
     }
 
     /// Empties its node, and reboots it. Returns `false` if it must not have its turn.
@@ -56,8 +73,11 @@ impl Host {
         cx.report.note(&self.name(), format!("rebooting {name}, whose distribution asks for it"));
         self.rebooted.set(true);
         let before = remote.output(BOOT).await?;
-        // The connection may break before it answers.
-        let _ = remote.output("systemctl reboot").await;
+        if let Some(why) = refusal(remote.session.output("systemctl reboot", COMMAND).await) {
+            let hint =
+                format!("run `systemctl reboot` on {name}, fix what it reports, and run the same command here again");
+            return Err(StepError::new(format!("{name} does not reboot: {why}")).hint(hint));
+        }
         let look = async || {
             let found = async { self.reach(cx, super::LOOK).await?.output(BOOT).await };
             match found.await {
@@ -71,5 +91,19 @@ impl Host {
         let hint = format!("see the console of {name}; when it is up, run the same command again");
         booted.map_err(|late| StepError::from(late).hint(hint))?;
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_answer_is_a_refusal() {
+        let ended = |code| Err(SshError::Failed { name: "w1".into(), code, says: "Access denied".into() });
+        assert_eq!(refusal(ended(1)).as_deref(), Some("Access denied"));
+        assert_eq!(refusal(ended(128 + 15)), None, "the shutdown ended it");
+        assert_eq!(refusal(Err(SshError::Killed { name: "w1".into(), signal: "TERM".into() })), None);
+        assert_eq!(refusal(Ok(String::new())), None);
     }
 }

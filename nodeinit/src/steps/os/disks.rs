@@ -3,12 +3,15 @@
 use super::{
     item::Item,
     setting,
-    storage::{lvm_uuid, uuid},
+    storage::{device_of, lvm_uuid, uuid},
     want::Want,
 };
 use crate::{
     context::Context,
-    engine::error::{Exit, StepError},
+    engine::{
+        error::{Exit, StepError},
+        journal::OsChange,
+    },
 };
 use nodeinit_config::cluster::{Disk, Filesystem, Partition};
 use std::{
@@ -30,11 +33,22 @@ pub(super) const ITEM: Item = Item { name: "os-disks", title: "format empty disk
 struct Layout {
     /// What is made, in order.
     wants: Vec<Want>,
-    /// The devices of each volume group.
-    groups: BTreeMap<String, Vec<String>>,
-    /// The UUIDs and the types of the file systems, by the directories where they are mounted: outer ones first.
-    mounts: BTreeMap<PathBuf, (String, &'static str)>,
+    /// The devices of each volume group, with the UUIDs that they have in it.
+    groups: BTreeMap<String, Vec<(String, String)>>,
+    /// The file systems, by the directories without symbolic links: outer ones first.
+    mounts: BTreeMap<PathBuf, Mounted>,
 }
+
+/// A file system to mount.
+struct Mounted {
+    /// The directory, as configured.
+    directory: String,
+    uuid: String,
+    filesystem: &'static str,
+}
+
+/// Where the kernel lists all block devices.
+const DEVICES: &str = "/sys/class/block";
 
 fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
     let os = &cx.cluster.os;
@@ -43,15 +57,23 @@ fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
     }
     let mut layout = Layout::default();
     for disk in &os.disks {
+        let device = disk.device.display();
         if !cx.files.exists(&disk.device) {
-            return Err(StepError::new(format!("os.disks: {} does not exist", disk.device.display()))
+            return Err(StepError::new(format!("os.disks: {device} does not exist"))
                 .exit(Exit::TryAgain)
                 .hint("attach it; `lsblk` lists the disks of this machine"));
+        }
+        // The kernel writes a `/` in a name, such as cciss/c0d0, as `!`.
+        let name = cx.files.canonical(&disk.device).display().to_string();
+        let name = name.strip_prefix("/dev/").unwrap_or(&name).replace('/', "!");
+        if !cx.files.exists(Path::new(DEVICES).join(&name)) {
+            return Err(StepError::new(format!("os.disks: {device} is not a block device"))
+                .hint("set `device` to a disk that `lsblk --paths` lists, or to a link to it in /dev/disk/by-id"));
         }
         layout.disk(cx, disk)?;
     }
     for group in &os.volume_groups {
-        layout.group(cx, &group.name);
+        layout.group(&group.name);
         for volume in &group.volumes {
             let size = volume.size.as_ref().map(|size| format!(" {size}")).unwrap_or_default();
             layout.wants.push(Want::set(format!("volume {} {}{size}", group.name, volume.name), "yes"));
@@ -59,20 +81,57 @@ fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
         }
     }
     let Layout { mut wants, mounts, .. } = layout;
-    let line = |(mount, (uuid, filesystem)): (&PathBuf, &(String, &str))| {
-        format!("UUID={uuid} {} {filesystem} {OPTIONS} 0 2\n", mount.display())
+    let line = |Mounted { directory, uuid, filesystem }: &Mounted| {
+        format!("UUID={uuid} {directory} {filesystem} {OPTIONS} 0 2\n")
     };
-    wants.push(Want::set("section /etc/fstab", mounts.iter().map(line).collect::<String>()));
+    wants.push(Want::set("section /etc/fstab", mounts.values().map(line).collect::<String>()));
     wants.push(Want::notice(&["systemctl", "daemon-reload"]));
-    wants.extend(mounts.keys().map(|mount| Want::set(format!("mounted {}", mount.display()), "yes")));
+    wants.extend(mounts.values().map(|mount| Want::set(format!("mounted {}", mount.directory), "yes")));
     Ok(wants)
+}
+
+/// Refuses to go on with a reset while a disk that nodeinit has mounted is there, but is not mounted any more: `reset` would leave its data, and
+/// take what is in the directory for them.
+///
+/// # Errors
+/// If there is such a disk.
+pub async fn refuse_unmounted(cx: &Context) -> Result<(), StepError> {
+    let fstab = setting::now(cx, "section /etc/fstab").await?.unwrap_or_default();
+    for OsChange { key, before, after } in cx.journal.state().os.remove(ITEM.name).unwrap_or_default().set {
+        let Some(directory) = key.strip_prefix("mounted ") else { continue };
+        // An undo that has begun leaves no `after`.
+        if before.is_some() || after.is_none() {
+            continue;
+        }
+        let line = fstab.lines().find(|line| line.split(' ').nth(1) == Some(directory));
+        let uuid = line.and_then(|line| line.split(' ').next()?.strip_prefix("UUID="));
+        let device = if let Some(uuid) = uuid { device_of(cx, uuid).await? } else { None };
+        let real = |path: &String| cx.files.canonical(Path::new(path));
+        match (device, setting::mounted_from(&cx.files, directory)?) {
+            (Some(device), Some(mounted)) if real(&device) == real(&mounted) => {}
+            (Some(device), _) => {
+                let what =
+                    format!("{device}, a disk of `os.disks`, is not mounted at {directory}: its data would stay");
+                let hint = format!(
+                    "`mount {directory}`, then run the same command again; or, to keep the data, delete the line of {directory} from /etc/fstab"
+                );
+                return Err(StepError::new(what).hint(hint));
+            }
+            (None, Some(_)) => {}
+            (None, None) => {
+                cx.report.note("reset", format!("the disk of {directory} is not there: its data stay on it"));
+            }
+        }
+    }
+    Ok(())
 }
 
 impl Layout {
     fn disk(&mut self, cx: &Context, disk: &Disk) -> Result<(), StepError> {
         let device = disk.device.display().to_string();
         if disk.partitions.is_empty() {
-            return self.device(cx, &device, disk.mount.as_deref(), disk.filesystem, disk.volume_group.as_deref());
+            let group = disk.volume_group.as_deref();
+            return self.device(cx, (&device, &device), disk.mount.as_deref(), disk.filesystem, group);
         }
         let lines = disk.partitions.iter().enumerate().map(|(n, partition)| {
             let size = partition.size.as_ref().map(|size| format!("size={size}iB,")).unwrap_or_default();
@@ -85,23 +144,26 @@ impl Layout {
         let real = cx.files.canonical(&disk.device).display().to_string();
         for (n, partition) in (1..).zip(&disk.partitions) {
             let Partition { mount, filesystem, volume_group, .. } = partition;
-            self.device(cx, &partition_name(&real, n), mount.as_deref(), *filesystem, volume_group.as_deref())?;
+            let (now, name) = (partition_name(&real, n), format!("{device} {n}"));
+            self.device(cx, (&now, &name), mount.as_deref(), *filesystem, volume_group.as_deref())?;
         }
         Ok(())
     }
 
-    /// A disk or a partition: for a file system, or for a volume group.
+    /// A disk or a partition: for a file system, or for a volume group. Its present name changes with the order in which the kernel finds
+    /// the disks; its own name is that of the configuration.
     fn device(
         &mut self,
         cx: &Context,
-        device: &str,
+        (device, name): (&str, &str),
         mount: Option<&Path>,
         filesystem: Filesystem,
         group: Option<&str>,
     ) -> Result<(), StepError> {
         if let Some(group) = group {
-            self.wants.push(Want::set(format!("physical {device}"), lvm_uuid(cx, &format!("physical {device}"))));
-            self.groups.entry(group.to_owned()).or_default().push(device.to_owned());
+            let id = lvm_uuid(cx, &format!("physical {name}"));
+            self.wants.push(Want::set(format!("physical {device}"), id.clone()));
+            self.groups.entry(group.to_owned()).or_default().push((device.to_owned(), id));
         }
         match mount {
             Some(mount) => self.mounted(cx, device, mount, filesystem),
@@ -109,9 +171,9 @@ impl Layout {
         }
     }
 
-    fn group(&mut self, cx: &Context, name: &str) {
-        let devices = self.groups.remove(name).unwrap_or_default();
-        let mut ids: Vec<String> = devices.iter().map(|device| lvm_uuid(cx, &format!("physical {device}"))).collect();
+    fn group(&mut self, name: &str) {
+        let (devices, mut ids): (Vec<String>, Vec<String>) =
+            self.groups.remove(name).unwrap_or_default().into_iter().unzip();
         ids.sort_unstable();
         self.wants.push(Want::set(format!("group {name} {}", devices.join(" ")), ids.join(",")));
     }
@@ -137,7 +199,11 @@ impl Layout {
         // installed again.
         let uuid = uuid(cx, &directory);
         self.wants.push(Want::set(format!("filesystem {device}"), format!("{filesystem} {uuid}")));
-        self.mounts.insert(mount.to_owned(), (uuid, filesystem));
+        let real = cx.files.canonical(mount);
+        if let Some(other) = self.mounts.insert(real, Mounted { directory: directory.clone(), uuid, filesystem }) {
+            let what = format!("os.disks: {} and {directory} are the same directory", other.directory);
+            return Err(StepError::new(what).hint("choose another directory for one of the disks"));
+        }
         Ok(())
     }
 }

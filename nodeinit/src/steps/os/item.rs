@@ -188,7 +188,7 @@ impl Item {
 
     /// Undoes changes, the last one first; then runs the programs that apply this.
     async fn undo_keys(&self, cx: &Context, changes: Vec<OsChange>) -> Result<(), StepError> {
-        let mut failed = BTreeSet::new();
+        let (mut failed, mut mounted) = (BTreeSet::new(), None);
         for change in changes.iter().rev() {
             let OsChange { key, before, .. } = change;
             if let Some(user) = accounts::logs_in(cx).iter().find(|user| is_of(key, user)) {
@@ -200,9 +200,19 @@ impl Item {
                 // What cannot be undone is reported, and the rest is undone.
                 if !is_as_set(cx, change).await? {
                     cx.report.note(self.name, format!("kept: somebody has changed it since ({key})"));
-                } else if let Err(error) = setting::set(cx, key, before.as_deref()).await {
+                    continue;
+                }
+                let is_mount = key.starts_with("mounted ");
+                if is_mount {
+                    let (item, key, before) = (self.name.into(), key.clone(), before.clone());
+                    self.record(cx, vec![Record::OsSet { item, key, before, after: None }]).await?;
+                }
+                let Err(error) = setting::set(cx, key, before.as_deref()).await else { continue };
+                failed.insert(key.clone());
+                if is_mount && mounted.is_none() {
+                    mounted = Some(error);
+                } else {
                     cx.report.note(self.name, format!("not undone: {error}; the next run tries it again"));
-                    failed.insert(key.clone());
                 }
             }
         }
@@ -216,7 +226,9 @@ impl Item {
         }
         let undone = changes.into_iter().map(|change| change.key).filter(|key| !failed.contains(key));
         let undone = undone.map(|key| Record::OsUndone { item: self.name.into(), key });
-        self.record(cx, undone.collect()).await
+        self.record(cx, undone.collect()).await?;
+        // The journal must not be removed while a disk is mounted.
+        mounted.map_or(Ok(()), Err)
     }
 }
 

@@ -24,8 +24,11 @@ mod tests;
 mod text;
 mod time;
 mod trust;
+mod unfinished;
 mod users;
 mod want;
+
+pub use disks::refuse_unmounted;
 
 use crate::{
     context::Context,
@@ -34,7 +37,7 @@ use crate::{
         step::{State, Step},
         step_id::StepId,
     },
-    os::ASKS_FOR_REBOOT,
+    os::{ASKS_FOR_REBOOT, asks_for_reboot},
 };
 use async_trait::async_trait;
 use nodeinit_config::cluster::Reboot;
@@ -92,10 +95,29 @@ pub fn finished(cx: &Context) -> Option<String> {
 /// Limit for the question whether a reboot is needed: dnf reads the list of packages.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Whether the distribution of this machine asks for a reboot that is wanted. Another master reboots it.
-pub async fn waits_for_reboot(cx: &Context) -> bool {
-    let ask = ["sh", "-c", ASKS_FOR_REBOOT];
-    cx.cluster.os.packages.reboot == Reboot::WhenRequested && cx.commands.run(&ask, LIMIT).await.is_ok()
+/// Returns a note if the distribution of this machine asks for a reboot that is wanted, or if it cannot tell. Another master reboots it.
+pub async fn reboot_note(cx: &Context) -> Option<String> {
+    if cx.cluster.os.packages.reboot != Reboot::WhenRequested {
+        return None;
+    }
+    let printed = match cx.commands.run(&["sh", "-c", ASKS_FOR_REBOOT], LIMIT).await {
+        Ok(printed) => printed,
+        Err(error) => return Some(unknown_reboot(&cx.node.name, &error.to_string())),
+    };
+    match asks_for_reboot(&printed) {
+        Ok(false) => None,
+        Ok(true) => Some(
+            "the distribution of this machine asks for a reboot: `nodeinit up --lead` on another master reboots it, or do it yourself"
+                .to_owned(),
+        ),
+        Err(why) => Some(unknown_reboot(&cx.node.name, why)),
+    }
+}
+
+/// Returns the note about a machine that cannot tell whether it needs a reboot.
+#[must_use]
+pub fn unknown_reboot(machine: &str, why: &str) -> String {
+    format!("{machine} is not rebooted, as it cannot tell whether it needs that: {why}; run that command there")
 }
 
 /// Replaces the placeholders of a text (`nodeinit_config::format::PLACEHOLDERS`).

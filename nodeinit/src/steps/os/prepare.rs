@@ -10,7 +10,7 @@ use crate::{
         step_id::StepId,
     },
     host::{files::NewFile, kernel},
-    steps::sysctls::{self, Change},
+    steps::sysctls::{self, Change, Fate},
 };
 use async_trait::async_trait;
 use nodeinit_config::{
@@ -92,8 +92,8 @@ impl Step for OsPrepare {
 impl OsStep for OsPrepare {
     async fn left(&self, cx: &Context) -> Result<Vec<String>, StepError> {
         let mut changes = Vec::new();
-        for (key, before) in &cx.journal.state().sysctls {
-            if kernel::sysctl(&cx.files, key)?.is_some_and(|now| now != *before) {
+        for (key, fate) in sysctls::fates(cx)? {
+            if let Fate::Restore(before) = fate {
                 changes.push(format!("set {key} to {before}"));
             }
         }
@@ -104,8 +104,11 @@ impl OsStep for OsPrepare {
     async fn undo(&self, cx: &Context) -> Result<(), StepError> {
         let context = cx.clone();
         blocking(move || {
-            for (key, before) in context.journal.state().sysctls {
-                kernel::set_sysctl(&context.files, &key, &before)?;
+            for (key, fate) in sysctls::fates(&context)? {
+                match fate {
+                    Fate::Restore(before) => kernel::set_sysctl(&context.files, &key, &before)?,
+                    Fate::Keep(why) => context.report.note(&ID.name(), format!("kept: {key}: {why}")),
+                }
             }
             Ok(())
         })
@@ -250,7 +253,7 @@ mod tests {
         let now = |key| kernel::sysctl(&cx.files, key).unwrap().unwrap();
         assert_eq!((now("net.ipv4.ip_forward"), now("vm.max_map_count")), ("1".into(), "262144".into()));
         let known = cx.journal.state().sysctls;
-        assert_eq!(known["vm.max_map_count"], "65530");
+        assert_eq!(known["vm.max_map_count"].before, "65530");
         assert!(!known.contains_key("net.bridge.bridge-nf-call-iptables"), "it was right before");
         let text = cx.files.read_text(SYSCTL_FILE).unwrap().unwrap();
         assert!(text.contains("net.ipv4.ip_forward = 1\n") && text.contains("vm.max_map_count = 262144\n"), "{text}");

@@ -11,7 +11,7 @@ use crate::{
     engine::error::StepError,
     host::{
         files::{Files, NewFile},
-        kernel,
+        kernel, processes,
     },
     os::distribution,
 };
@@ -102,11 +102,23 @@ fn whole(path: &str, text: String) -> Result<String, StepError> {
 /// Returns what is mounted on a directory: a device, or the name of another source.
 pub(super) fn mounted_from(files: &Files, directory: &str) -> Result<Option<String>, StepError> {
     let table = files.read_text("/proc/self/mountinfo")?.unwrap_or_default();
+    let real = files.canonical(Path::new(directory)).display().to_string();
     // The last mount hides the others. Source: proc_pid_mountinfo(5).
-    let line = table.lines().rfind(|line| line.split(' ').nth(4) == Some(directory));
+    let line = table.lines().rfind(|line| line.split(' ').nth(4) == Some(&real));
     let source =
         line.map(|line| line.split_once(" - ").and_then(|(_, rest)| rest.split(' ').nth(1)).unwrap_or_default());
     Ok(source.map(str::to_owned))
+}
+
+/// Returns the processes and the mounts that use what is mounted on a directory.
+fn users(files: &Files, directory: &str) -> Result<Vec<String>, StepError> {
+    let real = files.canonical(Path::new(directory));
+    let table = files.read_text("/proc/self/mountinfo")?.unwrap_or_default();
+    let mounts = table.lines().filter_map(|line| line.split(' ').nth(4)).map(Path::new);
+    let below = mounts.filter(|mount| mount.starts_with(&real) && *mount != real);
+    let mut users: Vec<String> = below.map(|mount| format!("the mount {}", mount.display())).collect();
+    users.extend(processes::users(files, &real));
+    Ok(users)
 }
 
 /// Whether something is mounted on a directory.
@@ -140,7 +152,15 @@ pub(super) async fn set(cx: &Context, key: &str, value: Option<&str>) -> Result<
             cx.make_directory(Path::new(of), 0o755).await?;
             run(&["mount", of]).await
         }
-        ("mounted", None) => run(&["umount", of]).await,
+        ("mounted", None) => {
+            let Err(error) = run(&["umount", of]).await else { return Ok(()) };
+            let (files, directory) = (cx.files.clone(), of.to_owned());
+            let users = blocking(move || users(&files, &directory)).await?;
+            let what = if users.is_empty() { String::new() } else { format!(": {} use it", users.join(", ")) };
+            let hint =
+                format!("`fuser -vm {of}` shows what uses it: stop or unmount that, then run the same command again");
+            Err(StepError::caused(format!("cannot unmount {of}{what}"), error).hint(hint))
+        }
         ("password", Some(hash)) => {
             let line = format!("{of}:{hash}\n");
             Ok(cx.commands.run_with_input(&["chpasswd", "--encrypted"], line.as_bytes(), LIMIT).await.map(drop)?)

@@ -1,13 +1,16 @@
 //! What block devices hold: partitions, LVM and file systems. Each is made only on a device without any signature, and has a UUID that
 //! nodeinit knows, so that no other device is taken for it.
 
-use super::program;
+use super::{program, unfinished};
 use crate::{
-    context::Context,
+    context::{Context, blocking},
     engine::error::{Exit, StepError},
 };
 use nodeinit_base::sha256_hex;
-use std::time::Duration;
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// Limits for one program that looks, and for one that writes: to format a large disk can take minutes.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -36,6 +39,9 @@ pub(super) const KINDS: [(&str, Kind); 5] = [
     ("group", Kind::Group),
     ("volume", Kind::Volume),
 ];
+
+/// Follows the value of what mkfs or sfdisk had begun when it was interrupted.
+const UNFINISHED: &str = ", unfinished";
 
 /// Splits off the first word.
 pub(super) fn parts(key: &str) -> (&str, &str) {
@@ -77,11 +83,24 @@ fn hash(cx: &Context, purpose: &str) -> String {
 pub(super) async fn now(cx: &Context, kind: Kind, of: &str) -> Result<Option<String>, StepError> {
     let (first, rest) = parts(of);
     match kind {
-        Kind::Filesystem => signature(cx, first).await,
+        Kind::Filesystem => {
+            let found = signature(cx, first).await?;
+            if found.as_ref().is_some_and(|found| found.starts_with("xfs ")) {
+                let (files, device) = (cx.files.clone(), PathBuf::from(first));
+                let is_unfinished = blocking(move || Ok(unfinished::is_xfs(&files, &device)?)).await?;
+                return Ok(found.map(|found| if is_unfinished { found + UNFINISHED } else { found }));
+            }
+            Ok(found)
+        }
         Kind::Table => match signature(cx, first).await? {
             Some(found) if found == "PMBR, gpt" => {
                 let id = cx.commands.run(&["sfdisk", "--disk-id", first], LIMIT).await?;
                 Ok(Some(format!("gpt {}", id.trim().to_lowercase())))
+            }
+            Some(found) if found == "gpt" => {
+                let (files, device) = (cx.files.clone(), PathBuf::from(first));
+                let id = blocking(move || Ok(unfinished::table_id(&files, &device)?)).await?;
+                Ok(Some(id.map_or(found, |id| format!("gpt {id}{UNFINISHED}"))))
             }
             found => Ok(found),
         },
@@ -106,17 +125,18 @@ pub(super) async fn set(cx: &Context, kind: Kind, of: &str, value: &str) -> Resu
     let (first, rest) = parts(of);
     match kind {
         Kind::Filesystem => {
-            refuse_data(cx, first).await?;
+            let is_begun = is_begun(cx, kind, of, value).await?;
             let (filesystem, uuid) = parts(value);
             refuse_twin(cx, first, uuid).await?;
-            let program = format!("mkfs.{filesystem}");
+            let (program, id) = (format!("mkfs.{filesystem}"), format!("uuid={uuid}"));
             match filesystem {
-                "xfs" => run(cx, &[&program, "-m", &format!("uuid={uuid}"), first]).await,
+                "xfs" if is_begun => run(cx, &[&program, "-f", "-m", &id, first]).await,
+                "xfs" => run(cx, &[&program, "-m", &id, first]).await,
                 _ => run(cx, &[&program, "-U", uuid, first]).await,
             }
         }
         Kind::Table => {
-            refuse_data(cx, first).await?;
+            is_begun(cx, kind, of, value).await?;
             let script = format!("label: gpt\nlabel-id: {}\n{}\n", parts(value).1, rest.replace(' ', "\n"));
             let sfdisk = ["sfdisk", "--quiet", "--wipe", "never", "--wipe-partitions", "never", first];
             let written = cx.commands.run_with_input(&sfdisk, script.as_bytes(), FORMAT_LIMIT).await;
@@ -125,7 +145,7 @@ pub(super) async fn set(cx: &Context, kind: Kind, of: &str, value: &str) -> Resu
             Ok(())
         }
         Kind::Physical => {
-            refuse_data(cx, first).await?;
+            refuse_data(cx, first, signature(cx, first).await?)?;
             run(cx, &["pvcreate", "--quiet", "--uuid", value, "--norestorefile", first]).await
         }
         Kind::Group => fill_group(cx, first, rest).await,
@@ -171,8 +191,16 @@ async fn signature(cx: &Context, device: &str) -> Result<Option<String>, StepErr
     Ok(Some(all.join(", ")).filter(|all| !all.is_empty()))
 }
 
-async fn refuse_data(cx: &Context, device: &str) -> Result<(), StepError> {
-    if let Some(found) = signature(cx, device).await? {
+/// Refuses a device with data. Whether it has the start of what is to be made: the UUID shows that nodeinit was interrupted.
+async fn is_begun(cx: &Context, kind: Kind, of: &str, value: &str) -> Result<bool, StepError> {
+    let found = now(cx, kind, of).await?;
+    let is_begun = found.as_ref().is_some_and(|found| found.strip_suffix(UNFINISHED) == Some(value));
+    refuse_data(cx, parts(of).0, found.filter(|_| !is_begun))?;
+    Ok(is_begun)
+}
+
+fn refuse_data(cx: &Context, device: &str, found: Option<String>) -> Result<(), StepError> {
+    if let Some(found) = found {
         let hint =
             "nodeinit never formats a disk with data: use another disk, or empty this one yourself (`wipefs --all`)";
         return Err(StepError::new(format!("os.disks: {device} is not empty: it has {found}")).hint(hint));
@@ -187,20 +215,26 @@ async fn refuse_data(cx: &Context, device: &str) -> Result<(), StepError> {
 
 /// Refuses a second file system with the UUID of one directory: at the next boot, the empty one might be mounted.
 async fn refuse_twin(cx: &Context, device: &str, uuid: &str) -> Result<(), StepError> {
-    let found = match cx.commands.run(&["blkid", "--cache-file", "/dev/null", "--uuid", uuid], LIMIT).await {
-        Ok(found) => found,
-        // blkid(8): no device has it.
-        Err(error) if error.code() == Some(2) => String::new(),
-        Err(error) => return Err(program::named(error, "os.disks")),
-    };
-    match found.trim() {
-        "" => Ok(()),
-        other => {
+    match device_of(cx, uuid).await? {
+        None => Ok(()),
+        // It was begun on this device.
+        Some(other) if cx.files.canonical(Path::new(&other)) == cx.files.canonical(Path::new(device)) => Ok(()),
+        Some(other) => {
             let what = format!("os.disks: {device} is empty, but {other} has the file system of its directory");
             Err(StepError::new(what).hint(format!(
                 "write {other} in `os.disks`; or, to use {device}, copy the data there and empty {other}"
             )))
         }
+    }
+}
+
+/// Returns the device whose file system has this UUID.
+pub(super) async fn device_of(cx: &Context, uuid: &str) -> Result<Option<String>, StepError> {
+    match cx.commands.run(&["blkid", "--cache-file", "/dev/null", "--uuid", uuid], LIMIT).await {
+        Ok(found) => Ok(Some(found.trim().to_owned()).filter(|found| !found.is_empty())),
+        // blkid(8): no device has it.
+        Err(error) if error.code() == Some(2) => Ok(None),
+        Err(error) => Err(program::named(error, "os.disks")),
     }
 }
 

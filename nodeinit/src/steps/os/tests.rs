@@ -19,14 +19,43 @@ struct Machine {
 impl Machine {
     fn new(config: &str, files: &[(&str, &str)]) -> Self {
         let (dir, mut cx) = context_of(&format!("{HEAD}{config}"));
-        cx.commands = Commands { log: Some(Arc::default()) };
+        cx.commands = Commands { log: Some(Arc::default()), ..Commands::default() };
         for (path, text) in files {
             for parent in cx.files.missing_parents(Path::new(path)) {
                 cx.files.make_directory(&parent, 0o755).unwrap();
             }
             cx.files.write(&[NewFile::public(*path, *text)]).unwrap();
         }
-        Self { _dir: dir, cx }
+        let machine = Self { _dir: dir, cx };
+        for (path, _) in files.iter().filter(|(path, _)| path.starts_with("/dev/")) {
+            machine.directory(&format!("/sys/class/block/{}", path.rsplit('/').next().unwrap()));
+        }
+        machine
+    }
+
+    fn directory(&self, path: &str) {
+        for directory in self.cx.files.missing(Path::new(path)) {
+            self.cx.files.make_directory(&directory, 0o755).unwrap();
+        }
+    }
+
+    /// Writes the table of the kernel's mounts: where each device is mounted.
+    fn mounted(&self, mounts: &[(&str, &str)]) {
+        self.directory("/proc/self");
+        let line = |(device, directory): &(&str, &str)| format!("36 35 98:0 / {directory} rw - ext4 {device} rw\n");
+        let table: String = mounts.iter().map(line).collect();
+        self.cx.files.write(&[NewFile::public("/proc/self/mountinfo", table)]).unwrap();
+    }
+
+    /// From now on, programs answer this, by the start of their command lines.
+    fn answers(&mut self, answers: &[(&str, Result<&str, i32>)]) {
+        let own = |(start, answer): &(&str, Result<&str, i32>)| ((*start).to_owned(), answer.map(str::to_owned));
+        self.cx.commands.answers = answers.iter().map(own).collect();
+    }
+
+    /// Applies an item; returns why it fails.
+    async fn refusal(&self, name: &str) -> String {
+        item(name).apply(&self.cx).await.unwrap_err().to_string()
     }
 
     /// The same machine with another configuration.
@@ -55,6 +84,13 @@ impl Machine {
         item(name).undo(&self.cx).await.unwrap();
         assert!(item(name).left(&self.cx).await.unwrap().is_empty(), "left of {name}");
         self.ran()
+    }
+
+    /// Undoes an item; something may be left.
+    async fn undo_only(&self, name: &str) -> Result<Vec<String>, String> {
+        self.ran();
+        item(name).undo(&self.cx).await.map_err(|error| error.to_string())?;
+        Ok(self.ran())
     }
 
     fn ran(&self) -> Vec<String> {
@@ -550,13 +586,154 @@ async fn a_mounted_disk_is_not_unmounted_while_the_machine_is_in_use() {
     let config = "os: {disks: [{device: /dev/vdb, mount: /data}]}\n";
     let machine = Machine::new(config, &[("/dev/vdb", "")]);
     machine.apply("os-disks").await;
-    let table = "36 35 98:0 / /data rw,noatime - ext4 /dev/vdb rw\n";
-    for parent in machine.cx.files.missing_parents(Path::new("/proc/self/mountinfo")) {
-        machine.cx.files.make_directory(&parent, 0o755).unwrap();
-    }
-    machine.cx.files.write(&[NewFile::public("/proc/self/mountinfo", table)]).unwrap();
+    machine.mounted(&[("/dev/vdb", "/data")]);
     let machine = machine.configured("");
     let error = item("os-disks").apply(&machine.cx).await.unwrap_err().to_string();
     assert!(error.contains("/data is mounted, but no disk"), "{error}");
     assert!(machine.text("/etc/fstab").unwrap().contains("/data"), "{error}");
+}
+
+const DATA: &str = "os: {disks: [{device: /dev/vdb, mount: /data, filesystem: xfs}]}\n";
+const FORMAT: &str = "format /dev/vdb with xfs, if it is empty";
+
+#[tokio::test]
+async fn an_interrupted_format_is_repeated() {
+    let mut machine = Machine::new(DATA, &[("/dev/vdb", "")]);
+    let ran = machine.apply("os-disks").await;
+    let id = ran[0].split(['=', ' ']).nth(3).unwrap();
+    let found = format!("xfs {id}\n");
+    machine.answers(&[("wipefs", Ok(&found)), ("blkid", Ok("/dev/vdb\n"))]);
+    let write =
+        |flag| machine.cx.files.write(&[NewFile::public("/dev/vdb", [b"XFSB", &[0; 122][..], &[flag, 0]].concat())]);
+    write(1).unwrap();
+    assert!(machine.plan("os-disks").await.contains(&FORMAT.to_owned()));
+    assert_eq!(machine.apply("os-disks").await[0], format!("mkfs.xfs -f -m uuid={id} /dev/vdb"));
+    write(0).unwrap();
+    assert!(!machine.plan("os-disks").await.contains(&FORMAT.to_owned()), "it is complete");
+    // Somebody else formats it, for example at this moment.
+    write(1).unwrap();
+    machine.answers(&[("wipefs", Ok("xfs 0b7e2c4e-theirs\n"))]);
+    let refused = machine.refusal("os-disks").await;
+    assert_eq!(refused, "os.disks: /dev/vdb is not empty: it has xfs 0b7e2c4e-theirs, unfinished");
+}
+
+#[tokio::test]
+async fn an_interrupted_partition_table_is_written_again() {
+    let config = "os: {disks: [{device: /dev/vdb, partitions: [{mount: /data}]}]}\n";
+    let mut machine = Machine::new(config, &[("/dev/vdb", ""), ("/dev/vdb1", "")]);
+    let ran = machine.apply("os-disks").await;
+    let id = ran[0].lines().find_map(|line| line.strip_prefix("label-id: ")).unwrap();
+    let bytes = |text: &str| -> Vec<u8> {
+        let hex = text.replace('-', "");
+        (0..16).map(|n| u8::from_str_radix(&hex[2 * n..2 * n + 2], 16).unwrap()).collect()
+    };
+    let write = |id: &str| {
+        let mut guid = bytes(id);
+        guid[..4].reverse();
+        guid[4..6].reverse();
+        guid[6..8].reverse();
+        let content = [&[0; 512][..], b"EFI PART", &[0; 48], &guid, &[0; 1024]].concat();
+        machine.cx.files.write(&[NewFile::public("/dev/vdb", content)]).unwrap();
+    };
+    write(id);
+    let theirs = "44332211-6655-8877-9999-999999999999";
+    let one = "wipefs --no-act --noheadings --output TYPE,UUID /dev/vdb1";
+    let answers = [(one, Ok("")), ("wipefs", Ok("gpt\ngpt\n"))];
+    machine.cx.commands.answers = answers.map(|(start, answer)| (start.to_owned(), answer.map(str::to_owned))).into();
+    let ran = machine.apply("os-disks").await;
+    assert!(ran[0].starts_with("sfdisk"), "{ran:?}");
+    write(theirs);
+    let refused = machine.refusal("os-disks").await;
+    assert_eq!(refused, format!("os.disks: /dev/vdb is not empty: it has gpt {theirs}, unfinished"));
+}
+
+#[tokio::test]
+async fn only_a_block_device_is_a_disk() {
+    for device in ["/var/disk.img", "/etc"] {
+        let config = format!("os: {{disks: [{{device: {device}, mount: /data}}]}}\n");
+        let machine = Machine::new(&config, &[("/var/disk.img", ""), ("/etc/fstab", "")]);
+        let error = item("os-disks").apply(&machine.cx).await.unwrap_err();
+        assert_eq!(error.to_string(), format!("os.disks: {device} is not a block device"));
+        assert!(error.advice().unwrap().contains("/dev/disk/by-id"));
+        assert!(machine.ran().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_mount_behind_a_symbolic_link_is_found() {
+    let config = "os: {disks: [{device: /dev/vdb, mount: /link/data}]}\n";
+    let machine = Machine::new(config, &[("/dev/vdb", ""), ("/srv/x", "")]);
+    machine.cx.files.link(Path::new("/link"), Path::new("srv")).unwrap();
+    assert!(machine.plan("os-disks").await.contains(&"mount /link/data".to_owned()));
+    machine.apply("os-disks").await;
+    machine.mounted(&[("/dev/vdb", "/srv/data")]);
+    assert!(!machine.plan("os-disks").await.contains(&"mount /link/data".to_owned()));
+    assert!(machine.undo_only("os-disks").await.unwrap().contains(&"umount /link/data".to_owned()));
+    let twice = "os: {disks: [{device: /dev/vdb, mount: /link/data}, {device: /dev/vdc, mount: /srv/data}]}\n";
+    let machine = Machine::new(twice, &[("/dev/vdb", ""), ("/dev/vdc", ""), ("/srv/x", "")]);
+    machine.cx.files.link(Path::new("/link"), Path::new("srv")).unwrap();
+    assert_eq!(machine.refusal("os-disks").await, "os.disks: /link/data and /srv/data are the same directory");
+}
+
+#[tokio::test]
+async fn a_physical_volume_keeps_its_uuid_under_another_name_of_its_disk() {
+    let id = "/dev/disk/by-id/scsi-1";
+    let config = format!(
+        "os: {{disks: [{{device: {id}, partitions: [{{size: 1G, mount: /a}}, {{volumeGroup: vg}}]}}], \
+         volumeGroups: [{{name: vg, volumes: [{{name: b, mount: /b}}]}}]}}\n"
+    );
+    let files =
+        ["sdb", "sdb1", "sdb2", "sdc", "sdc1", "sdc2", "vg/b", "disk/by-id/x"].map(|name| format!("/dev/{name}"));
+    let machine = Machine::new(&config, &files.each_ref().map(|file| (file.as_str(), "")));
+    let created = async |disk: &str| {
+        machine.cx.files.link(Path::new(id), &Path::new("../..").join(disk)).unwrap();
+        let ran = machine.apply("os-disks").await;
+        ran.into_iter().find(|line| line.starts_with("pvcreate")).unwrap()
+    };
+    let (first, second) = (created("sdb").await, created("sdc").await);
+    assert!(first.ends_with("/dev/sdb2") && second.ends_with("/dev/sdc2"), "{first} {second}");
+    assert_eq!(first.replace("sdb2", "sdc2"), second);
+}
+
+#[tokio::test]
+async fn a_reset_needs_the_disks_mounted() {
+    let mut machine = Machine::new(DATA, &[("/dev/vdb", "")]);
+    super::refuse_unmounted(&machine.cx).await.unwrap();
+    machine.apply("os-disks").await;
+    machine.mounted(&[("/dev/vdb", "/data")]);
+    let attached = [("blkid", Ok("/dev/vdb\n"))];
+    machine.answers(&attached);
+    super::refuse_unmounted(&machine.cx).await.unwrap();
+    for others in [&[][..], &[("/dev/vdc", "/data")]] {
+        machine.mounted(others);
+        let error = super::refuse_unmounted(&machine.cx).await.unwrap_err();
+        assert_eq!(error.to_string(), "/dev/vdb, a disk of `os.disks`, is not mounted at /data: its data would stay");
+        assert!(error.advice().unwrap().starts_with("`mount /data`, then run"));
+    }
+    machine.mounted(&[]);
+    machine.answers(&[("blkid", Err(2))]);
+    super::refuse_unmounted(&machine.cx).await.unwrap();
+    machine.answers(&attached);
+    let fstab = machine.text("/etc/fstab").unwrap();
+    machine.cx.files.write(&[NewFile::public("/etc/fstab", fstab.replace(" /data ", " /elsewhere "))]).unwrap();
+    super::refuse_unmounted(&machine.cx).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_disk_that_is_in_use_fails_the_reset_which_can_run_again() {
+    let mut machine = Machine::new(DATA, &[("/dev/vdb", ""), ("/proc/123/comm", "sleep\n")]);
+    machine.cx.files.link(Path::new("/proc/123/cwd"), Path::new("/data/x")).unwrap();
+    machine.apply("os-disks").await;
+    machine.mounted(&[("/dev/vdb", "/data"), ("/dev/vdc", "/data/inner")]);
+    machine.answers(&[("umount", Err(32)), ("blkid", Ok("/dev/vdb\n"))]);
+    let error = machine.undo_only("os-disks").await.unwrap_err();
+    assert!(error.starts_with("cannot unmount /data: the mount /data/inner, sleep (123) use it"), "{error}");
+    assert_eq!(machine.text("/etc/fstab"), None, "the rest is undone");
+    // What comes after it, such as the removal of the journal, does not run.
+    machine.undo_only("os-disks").await.unwrap_err();
+    // Somebody unmounts it, or it is not mounted at the next boot.
+    machine.mounted(&[]);
+    super::refuse_unmounted(&machine.cx).await.unwrap();
+    assert!(machine.undo("os-disks").await.is_empty());
+    assert!(machine.cx.journal.state().os["os-disks"].set.is_empty());
 }

@@ -197,6 +197,12 @@ fn bastion(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], erro
         let what = "missing: the bastion has no flavor";
         errors.add(own.at(), &own.flavor().path, what, "set it, or set `openstack.flavor` for all machines");
     }
+    let made = section.network().create();
+    let facing = if made.public_cidr().is_written() { made.public_cidr() } else { made.cidr() };
+    if let Some(net) = facing.value().filter(|net| net.addr().is_ipv6()) {
+        let what = format!("{net} is IPv6, but the bastion needs a floating IP, and those lead to IPv4 addresses only");
+        facing.report(errors, what, "use IPv4 ranges, or remove the bastion");
+    }
     let (name, address) = (own.name(), own.address());
     let mut same_address = |other: &Place<'_, IpAddr>, whose: &str| {
         if let Some(text) = address.value().filter(|text| Some(*text) == other.value()) {
@@ -427,9 +433,20 @@ mod tests {
             (second, "bastion: {address: 10.0.0.5}", "10.0.0.5 is outside openstack.network.create.publicCIDR"),
             (second, "loadBalancer: {address: 10.0.0.9}", "loadBalancer.address: 10.0.0.9 is outside"),
             (second, "bastion: {address: 10.0.1.1}", "10.0.1.1 is the gateway's address"),
+            ("publicCIDR: fd00::/64", "bastion: {}", "create.publicCIDR: fd00::/64 is IPv6, but the bastion needs"),
         ] {
             assert!(found(create, more).contains(what), "{what}: {}", found(create, more));
         }
+    }
+
+    #[test]
+    fn a_bastion_needs_an_ipv4_network() {
+        let found = |bastion: &str| {
+            let cloud = "clusterID: c7d0bd8a-6f0d-4b5e-9a53-0b3d6f1f2a10, image: i, flavor: f";
+            problems(&format!("{{{cloud}, network: {{create: {{cidr: \"fd00::/64\"}}}}{bastion}}}")).join("\n")
+        };
+        assert!(!found("").contains("floating IP"), "{}", found(""));
+        assert!(found(", bastion: {}").contains("openstack.network.create.cidr: fd00::/64 is IPv6"));
     }
 
     #[test]

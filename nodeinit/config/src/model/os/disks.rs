@@ -21,7 +21,8 @@ const SYSTEM: [&str; 18] = [
 keys! {
     /// A disk: a file system to mount, partitions, or a part of a volume group.
     pub struct Disk {
-        /// The block device. Refused if it has a partition table, a file system or any other signature that nodeinit did not write.
+        /// The block device, such as `/dev/vdb` or a link to it in `/dev/disk/by-id`, which stays the same if the kernel finds the disks in another
+        /// order. Refused if it has a partition table, a file system or any other signature that nodeinit did not write.
         "device" device: PathBuf = required, to all;
         /// Where its file system is mounted.
         "mount" mount: Option<PathBuf>, else "none", example "/data", to all;
