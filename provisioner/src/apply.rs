@@ -283,8 +283,7 @@ impl<'a> Apply<'a> {
     /// A machine's user-data, with what is there by now.
     fn user_data(&self, name: &str) -> Result<String, Error> {
         let inputs = Inputs::of(&self.loaded.cluster, |kind, name| self.made.get(&Part::new(kind, name)));
-        userdata::of(self.loaded, name, &inputs, self.secrets)
-            .map_err(|e| Error::Configuration { what: e.to_string(), remedy: e.remedy().to_owned() })
+        Ok(userdata::of(self.loaded, name, &inputs, self.secrets)?)
     }
 }
 

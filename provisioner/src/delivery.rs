@@ -80,8 +80,7 @@ impl Delivery<'_> {
             true => cluster.workers.iter().filter_map(|w| self.token(&w.name, &inputs)).collect(),
             false => BTreeMap::new(),
         };
-        let config = userdata::master_config(self.loaded, &inputs)
-            .map_err(|e| Error::Configuration { what: e.to_string(), remedy: "fix the configuration".to_owned() })?;
+        let config = userdata::master_config(self.loaded, &inputs)?;
         if only.is_none() {
             self.set_up_bastion(&inputs, &mut host_keys).await?;
         }
@@ -130,7 +129,7 @@ impl Delivery<'_> {
     /// Sets up the bastion that is the machines' way out.
     async fn set_up_bastion(&self, inputs: &Inputs, host_keys: &mut HostKeys) -> Result<(), Error> {
         let (Some(mut bastion), Some(config)) =
-            (self.loaded.cluster.bastion_machine(), userdata::bastion_config(self.loaded))
+            (self.loaded.cluster.bastion_machine(), userdata::bastion_config(self.loaded, inputs)?)
         else {
             return Ok(());
         };

@@ -2,13 +2,14 @@
 //! secret in it is a worker's own token, and not even that where `secretsDelivery` is `ssh-only`.
 
 use crate::{
+    error::Error,
     replace,
     resources::{Found, Kind, desired::API},
     secrets::Secrets,
 };
 use nodeinit_base::hex;
 use nodeinit_config::{
-    Cluster, Loaded, Made, OpenStack, Problems, Secret,
+    Cluster, Loaded, Made, OpenStack, Origin, Problems, Secret,
     cluster::{Machine, Role, SecretsDelivery},
 };
 use std::{collections::BTreeMap, fmt::Write, net::IpAddr, rc::Rc};
@@ -51,9 +52,14 @@ pub enum UserDataError {
     Misfit(Problems),
     /// The hash of a password.
     #[error(
-        "`os.rootPasswordHash` would show the hash to every process of a machine, because the configuration is in the user-data"
+        "{origin}: {key} would show the hash to every process of a machine, because the configuration is in the user-data"
     )]
-    PasswordHash,
+    PasswordHash {
+        /// The key of the hash.
+        key: String,
+        /// Where it is written.
+        origin: Origin,
+    },
     /// `secretsDelivery: user-data`.
     #[error("`secretsDelivery: user-data` would show the cluster's keys to every process of a machine")]
     Secret,
@@ -67,8 +73,14 @@ impl UserDataError {
             Self::TooLong { .. } => "shorten the configuration, or put parts of it into the machine image",
             Self::Misfit(_) => "set or correct the machines' addresses and `controlPlane.endpoint`",
             Self::Secret => "leave `secretsDelivery` at `ssh`",
-            Self::PasswordHash => "remove the key, and set the password over SSH",
+            Self::PasswordHash { .. } => "remove the key, and set the password over SSH",
         }
+    }
+}
+
+impl From<UserDataError> for Error {
+    fn from(error: UserDataError) -> Self {
+        Self::Configuration { what: error.to_string(), remedy: error.remedy().to_owned() }
     }
 }
 
@@ -141,9 +153,12 @@ pub fn master_config(loaded: &Loaded, inputs: &Inputs) -> Result<String, UserDat
 }
 
 /// The configuration of the bastion. `None` if it is a jump host only.
-#[must_use]
-pub fn bastion_config(loaded: &Loaded) -> Option<String> {
-    Some(format!("{WRITTEN}{}", loaded.bastion_config()?))
+///
+/// # Errors
+/// [`UserDataError::Misfit`].
+pub fn bastion_config(loaded: &Loaded, inputs: &Inputs) -> Result<Option<String>, UserDataError> {
+    let whole = loaded.made(&inputs.made(false)).map_err(UserDataError::Misfit)?;
+    Ok(whole.bastion_config().map(|config| format!("{WRITTEN}{config}")))
 }
 
 /// The user-data of the machine `name`, as cloud-config.
@@ -155,8 +170,8 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
     if cluster.secrets_delivery == SecretsDelivery::UserData {
         return Err(UserDataError::Secret);
     }
-    if loaded.master_config().contains("rootPasswordHash:") {
-        return Err(UserDataError::PasswordHash);
+    if let Some((key, origin)) = loaded.secrets().into_iter().next() {
+        return Err(UserDataError::PasswordHash { key, origin });
     }
     let role = match role(cluster, name) {
         Some(role) => role,
@@ -198,7 +213,7 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
             commands.push("systemctl enable --now --no-block nodeinit.service".into());
         }
         Role::Bastion => {
-            files += &file("/etc/nodeinit/config.yaml", "0600", &bastion_config(loaded).unwrap_or_default());
+            files += &file("/etc/nodeinit/config.yaml", "0600", &bastion_config(loaded, inputs)?.unwrap_or_default());
             files += &file("/etc/systemd/system/nodeinit.service", "0644", &bare(UNIT));
             let mac = inputs.inner_mac.as_deref().unwrap_or_default();
             files += &file(INNER_AT, "0644", &bare(&INNER.replace("@MAC@", mac)));
@@ -352,6 +367,21 @@ mod tests {
     }
 
     #[test]
+    fn a_password_hash_is_named_where_it_is_written() {
+        let (secrets, inputs) = (crate::secrets::tests::example(), Inputs::default());
+        let user_data = |more: &str| of(&crate::testing::loaded(1, 1, more), "m1", &inputs, &secrets);
+        // The text of a file is not a key.
+        user_data("os: {files: [{path: /etc/example.conf, content: \"rootPasswordHash:\"}]}\n").unwrap();
+        let hash = nodeinit_config::format::PASSWORD_HASH.example;
+        let error = user_data(&format!("roles: {{worker: {{os: {{rootPasswordHash: {hash}}}}}}}\n")).unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.starts_with("cluster.yaml:") && error.contains(": roles.worker.os.rootPasswordHash would"),
+            "{error}"
+        );
+    }
+
+    #[test]
     fn a_gateway_gets_its_own_configuration_and_no_secret() {
         let (loaded, secrets) = (crate::testing::behind_gateway("{}"), crate::secrets::tests::example());
         let inputs = Inputs { inner_mac: Some("fa:16:3e:00:00:01".into()), ..Inputs::default() };
@@ -362,6 +392,10 @@ mod tests {
         for word in ["secrets.yaml", "m1", "openstack", "token"] {
             assert!(!text.contains(word), "{word} in {text}");
         }
+        let loaded = crate::testing::behind_gateway("{os: {hosts: {machines: true}}}");
+        let inputs = Inputs { addresses: [("w1".to_owned(), "10.0.0.99".parse().unwrap())].into(), ..inputs };
+        let text = of(&loaded, "bastion", &inputs, &secrets).unwrap();
+        assert!(text.contains("m1: 10.0.") && text.contains("machines: true"), "{text}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub mod backoff;
 pub mod causes;
 pub mod critical_path;
 pub mod digest;
+pub mod directory;
 pub mod duration;
 pub mod wait;
 

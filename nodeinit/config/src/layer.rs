@@ -2,7 +2,7 @@
 
 use crate::{
     model::declare::place::keys,
-    problem::{Findings, Mark, Source},
+    problem::{Findings, Mark, Origin, Problem, Source},
     text::{
         reader,
         tree::{YamlNode, below},
@@ -24,6 +24,7 @@ pub(crate) enum Content {
     Machine { name: String, bytes: Vec<u8> },
     Release(Vec<u8>),
     Setting { path: String, value: String },
+    Unread(Problem),
 }
 
 impl Layer {
@@ -59,6 +60,20 @@ impl Layer {
         Self { name: name.into(), content: Content::Setting { path: path.into(), value: value.into() } }
     }
 
+    /// A file that is no part of the configuration, because nothing reads it: [`crate::load`] warns of it.
+    pub(crate) fn unread(name: impl Into<String>, what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        let name = name.into();
+        let origin = Origin { source: name.clone(), line: 0, column: 0 };
+        let problem = Problem { origin, path: String::new(), what: what.into(), remedy: remedy.into() };
+        Self { name, content: Content::Unread(problem) }
+    }
+
+    /// Whether the configuration contains its values.
+    #[must_use]
+    pub fn is_used(&self) -> bool {
+        !matches!(self.content, Content::Unread(_))
+    }
+
     /// Returns the machine whose settings it has, if it is the file of one machine.
     pub(crate) fn of_machine(&self) -> Option<&str> {
         match &self.content {
@@ -68,7 +83,7 @@ impl Layer {
     }
 
     pub(crate) fn source(&self) -> Source {
-        Source { name: self.name.clone(), lines: !matches!(self.content, Content::Setting { .. }) }
+        Source { name: self.name.clone(), lines: !matches!(self.content, Content::Setting { .. } | Content::Unread(_)) }
     }
 
     pub(crate) fn parse(&self, number: usize, findings: &mut Findings) -> Option<YamlNode> {
@@ -88,6 +103,7 @@ impl Layer {
                 root.set(path, reader::parse(number, value.as_bytes(), findings)?);
                 Some(root)
             }
+            Content::Unread(_) => None,
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::{
         },
         defaults,
         field::Kind,
-        own,
+        overrides,
     },
     problem::{Findings, Mark, Origin, Problem, Problems, Source},
     releases::{self, Release},
@@ -53,8 +53,8 @@ impl Loaded {
     #[must_use]
     pub fn no_machines(&self) -> Option<Problem> {
         let none = self.cluster.masters.is_empty() && self.cluster.workers.is_empty() && self.cluster.bastion.is_none();
-        let of_releases = |source: &&Source| self.releases.iter().any(|layer| layer.name == source.name);
-        let source = self.sources.iter().rfind(|source| !of_releases(source));
+        let is_release = |source: &Source| self.releases.iter().any(|layer| layer.name == source.name);
+        let source = self.sources.iter().rfind(|source| source.lines && !is_release(source));
         let source = source.map(|source| source.name.clone()).unwrap_or_default();
         none.then(|| Problem {
             origin: Origin { source, line: 0, column: 0 },
@@ -73,6 +73,20 @@ impl Loaded {
 /// # Errors
 /// If there are problems in a layer or between layers; in the order of layers and lines.
 pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
+    let mut result = load_used(layers);
+    let unread = layers.iter().filter_map(|layer| match &layer.content {
+        Content::Unread(problem) => Some(problem.clone()),
+        _ => None,
+    });
+    match &mut result {
+        Ok(loaded) => loaded.warnings.extend(unread),
+        // A value that is missing may be in such a file.
+        Err(Problems(problems)) => problems.extend(unread),
+    }
+    result
+}
+
+fn load_used(layers: &[Layer]) -> Result<Loaded, Problems> {
     let mut sources = vec![Source { name: "default".to_owned(), lines: false }];
     sources.extend(layers.iter().map(Layer::source));
     let mut errors = Findings::default();
@@ -120,7 +134,7 @@ pub(crate) fn validated(
 ) -> Result<Loaded, Problems> {
     let all = Place::document(&tree);
     Form::check(&all, &mut verdict);
-    own::check(&tree, &mut verdict);
+    overrides::check(&tree, &mut verdict);
     let cluster = Cluster::read(&all, verdict.releases);
     let Verdict { mut errors, warnings, .. } = verdict;
     match &cluster {

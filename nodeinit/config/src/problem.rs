@@ -148,10 +148,11 @@ impl Findings {
         self.0.len()
     }
 
-    /// Adds those of `other` that it has not, after `path` has corrected their paths.
-    pub(crate) fn merge(&mut self, other: Self, path: impl Fn(Mark, String) -> String) {
-        for (at, found, flaw) in other.0 {
-            let finding = (at, path(at, found), flaw);
+    /// Adds those of `other` that it has not, after `correct` has corrected their paths and texts.
+    pub(crate) fn merge(&mut self, other: Self, correct: impl Fn(Mark, String, Flaw) -> (String, Flaw)) {
+        for (at, path, flaw) in other.0 {
+            let (path, flaw) = correct(at, path, flaw);
+            let finding = (at, path, flaw);
             if !self.0.contains(&finding) {
                 self.0.push(finding);
             }

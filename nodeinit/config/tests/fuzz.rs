@@ -4,9 +4,11 @@
 
 #![allow(clippy::unwrap_used, clippy::disallowed_methods, clippy::disallowed_macros, reason = "only tests call it")]
 
-use nodeinit_config::{Layer, import, load, secret::MASK};
+use nodeinit_config::{Layer, Loaded, folder, import, load, secret::MASK};
 use std::{
+    collections::BTreeMap,
     fs,
+    io::ErrorKind,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -15,9 +17,27 @@ use std::{
 /// The corpus.
 const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz");
 
-/// What the settings of a role and of a machine are merged over.
-const BASE: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nmasters: [{name: m1, os: {modules: [ip_vs]}}]\n\
-    os: {timezone: Etc/UTC, sysctls: {vm.swappiness: 1}, users: [{name: a}]}\n";
+/// The file of the cluster in the folder whose other files are inputs.
+const CLUSTER: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nmasters: [{name: m1, os: {modules: [ip_vs]}}]\n\
+    os: {timezone: Etc/UTC, sysctls: {vm.swappiness: 1}, users: [{name: a}]}\n\
+    workers: [{name: w1.example.com}]\ncontrolPlane: {endpoint: api.example.org}\nbastion: {name: gate, network: 10.1.0.0/24}\n";
+
+/// The files of that folder; each in turn is an input.
+const FOLDER: [&str; 8] = [
+    "environments/example.org.yaml",
+    "roles/master.yaml",
+    "roles/worker.yaml",
+    "roles/bastion.yaml",
+    "hosts/m1.yaml",
+    "hosts/m1.example.org.yaml",
+    "hosts/w1.example.com.yaml",
+    "hosts/gate.yaml",
+];
+
+/// Kinds of values in that folder.
+const LABELS: &str = "labels of a machine";
+const OF_MACHINE: &str = "os of a machine";
+const OF_ROLE: &str = "os of a role";
 
 /// Pieces that are special in YAML or in a configuration.
 const PIECES: &[&str] = &[
@@ -115,9 +135,9 @@ fn mutated(random: &mut Random, corpus: &[Vec<u8>]) -> Vec<u8> {
     text
 }
 
-/// Merges the layers, and the values of each machine.
-fn merged(layers: &[Layer]) {
-    let Ok(loaded) = load(layers) else { return };
+/// Merges the layers, and the values of each machine. Returns the configuration if it is valid.
+fn merged(layers: &[Layer]) -> Option<Loaded> {
+    let loaded = load(layers).ok()?;
     let shown = loaded.text();
     if !shown.contains(MASK) {
         let again = load(&[Layer::file("shown", shown.clone())]).unwrap_or_else(|e| panic!("{e}\n{shown}"));
@@ -126,21 +146,23 @@ fn merged(layers: &[Layer]) {
     assert!(loaded.differences(&loaded).is_empty());
     for (machine, _) in loaded.cluster.machines().take(3) {
         // What the layers allow, their merged values allow.
-        let own = loaded.of_machine(&machine.name).unwrap_or_else(|e| panic!("{}: {e}\n{shown}", machine.name));
-        assert_eq!(own.of_machine(&machine.name).unwrap().cluster, own.cluster, "{}", machine.name);
+        let applied = loaded.of_machine(&machine.name).unwrap_or_else(|e| panic!("{}: {e}\n{shown}", machine.name));
+        assert_eq!(applied.of_machine(&machine.name).unwrap().cluster, applied.cluster, "{}", machine.name);
     }
+    Some(loaded)
 }
 
-fn run(layers: &[Vec<u8>]) {
+/// How many valid folders had a value of each kind.
+type Reached = BTreeMap<&'static str, usize>;
+
+/// `paths` are files of the folder that have the inputs.
+fn run(layers: &[Vec<u8>], paths: &[&'static str], reached: &mut Reached) {
     let named = layers.iter().enumerate().map(|(number, text)| Layer::file(format!("{number}.yaml"), text.clone()));
     merged(&named.collect::<Vec<_>>());
-    for text in layers {
-        let base = Layer::file("base.yaml", BASE);
-        merged(&[
-            base,
-            Layer::role("role.yaml", "master", text.clone()),
-            Layer::machine("m1.yaml", "m1", text.clone()),
-        ]);
+    for path in paths {
+        for text in layers {
+            in_folder(path, text, reached);
+        }
     }
     let text = String::from_utf8_lossy(&layers[0]);
     for tool in [import::Tool::Kubeadm, import::Tool::K0sctl] {
@@ -148,17 +170,46 @@ fn run(layers: &[Vec<u8>]) {
     }
 }
 
+/// Reads a folder in which the file at `path` is the input.
+fn in_folder(path: &'static str, text: &[u8], reached: &mut Reached) {
+    let read = |asked: &str| match asked {
+        "clusters/prod.example.org.yaml" => Ok(CLUSTER.into()),
+        _ if asked == path => Ok(text.to_vec()),
+        _ => Err(ErrorKind::NotFound.into()),
+    };
+    let list =
+        |directory: &str| Ok(path.strip_prefix(&format!("{directory}/")).map(str::to_owned).into_iter().collect());
+    let layers = folder::layers("prod.example.org", read, list).unwrap();
+    let has_values = text.iter().any(|byte| !byte.is_ascii_whitespace());
+    let Some(loaded) = merged(&layers).filter(|_| has_values) else { return };
+    let (worker, roles) = (&loaded.cluster.workers.first(), &loaded.cluster.roles);
+    for (kind, is_reached) in [
+        (path, true),
+        (LABELS, path.starts_with("hosts/") && worker.is_some_and(|worker| !worker.labels.is_empty())),
+        (OF_MACHINE, path.starts_with("hosts/") && worker.is_some_and(|worker| !worker.os.is_empty())),
+        (OF_ROLE, path.starts_with("roles/") && !roles.worker.os.is_empty()),
+    ] {
+        if is_reached {
+            *reached.entry(kind).or_default() += 1;
+        }
+    }
+}
+
 #[test]
 fn no_input_panics() {
     let seconds = std::env::var("NODEINIT_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(5);
     let seed = Instant::now().elapsed().as_nanos() as u64 ^ u64::from(std::process::id()) << 20 | 1;
-    let (mut random, corpus, began) = (Random(seed), corpus(), Instant::now());
+    let (mut random, corpus) = (Random(seed), corpus());
     assert!(corpus.len() > 5, "the corpus is missing");
-    corpus.iter().for_each(|text| run(std::slice::from_ref(text)));
-    let mut runs = 0;
+    let mut reached = Reached::new();
+    corpus.iter().for_each(|text| run(std::slice::from_ref(text), &FOLDER, &mut reached));
+    let kinds = FOLDER.into_iter().chain([LABELS, OF_MACHINE, OF_ROLE]);
+    assert!(kinds.into_iter().all(|kind| reached.contains_key(kind)), "the corpus does not reach all: {reached:?}");
+    let (began, mut runs) = (Instant::now(), 0);
     while began.elapsed() < Duration::from_secs(seconds) {
         let layers: Vec<Vec<u8>> = (0..=random.below(3)).map(|_| mutated(&mut random, &corpus)).collect();
-        if catch_unwind(AssertUnwindSafe(|| run(&layers))).is_err() {
+        let path = FOLDER[random.below(FOLDER.len())];
+        if catch_unwind(AssertUnwindSafe(|| run(&layers, &[path], &mut reached))).is_err() {
             for (number, layer) in layers.iter().enumerate() {
                 fs::write(Path::new(CORPUS).join(format!("panic-{seed:x}-{runs}-{number}.yaml")), layer).unwrap();
             }
@@ -166,5 +217,5 @@ fn no_input_panics() {
         }
         runs += 1;
     }
-    eprintln!("{runs} inputs in {seconds} s, seed {seed:x}");
+    eprintln!("{runs} inputs in {seconds} s, seed {seed:x}; valid folders: {reached:?}");
 }

@@ -121,7 +121,17 @@ fn rules_apply_to_the_merged_values_and_name_the_place_of_the_override() {
         (
             "labels: {}",
             "roles: {bastion: {os: {users: [{name: a}, {name: a}]}}}",
-            "roles.bastion.os.users[1].name: a is",
+            "roles.bastion.os.users[1].name: a is already set in roles.bastion.os.users[0].name",
+        ),
+        (
+            "labels: {}",
+            "roles: {bastion: {os: {swap: keep}}}",
+            "cluster.yaml:5:30: roles.bastion.os.swap: only nodes use this key",
+        ),
+        (
+            "labels: {}",
+            "bastion: {name: gate, network: 10.1.0.0/24, os: {modules: [ip_vs]}}",
+            "cluster.yaml:5:59: bastion.os.modules: only nodes use this key",
         ),
         (
             "os: {timezone: Etc/UTC}",
@@ -151,4 +161,33 @@ fn a_worker_receives_the_addresses_of_all_machines_for_its_hosts_file() {
     let extra = load(&[Layer::file("config.yaml", own)]).unwrap().cluster.os.hosts.extra;
     let names: Vec<_> = extra.iter().map(|(name, address)| format!("{name}={address}")).collect();
     assert_eq!(names, ["m1=10.0.0.11", "w1=10.0.0.21", "w2.example.org=10.0.0.22"]);
+}
+
+#[test]
+fn a_message_of_a_machine_names_the_place_of_the_value() {
+    let cluster = format!(
+        "{HEAD}os: {{timezone: Etc/UTC, sysctls: {{vm.swappiness: 1}}, disks: [], locale: C.UTF-8}}\n\
+         masters: [{{name: m1, address: 10.0.0.1}}]\nworkers: [{{name: w1}}, {{name: w2}}]\n"
+    );
+    let layers = [
+        Layer::file("cluster.yaml", cluster),
+        Layer::role("roles/worker.yaml", "worker", "os: {timezone: Etc/GMT, sysctls: {vm.max_map_count: 262144}}"),
+        Layer::machine("hosts/w2.yaml", "w2", "os:\n  timezone: Etc/GMT+1\n"),
+    ];
+    let loaded = load(&layers).unwrap();
+    for (machine, message, expected) in [
+        ("m1", "os.timezone: no such zone", "cluster.yaml:3:16: os.timezone: no such zone"),
+        ("w1", "os.timezone: no such zone", "roles/worker.yaml:1:16: roles.worker.os.timezone: no such zone"),
+        ("w2", "w2: os.timezone: no such zone", "w2: hosts/w2.yaml:2:13: workers[1].os.timezone: no such zone"),
+        ("w1", "os.locale: cannot", "cluster.yaml:3:73: os.locale: cannot"),
+        ("w1", "os.sysctls: merged", "os.sysctls: merged"),
+        ("w1", "os.swap: a default", "os.swap: a default"),
+        ("w1", "remove it from os.timezone", "remove it from os.timezone"),
+    ] {
+        assert_eq!(loaded.located(machine, message, None), expected);
+    }
+    let without_line = loaded.located("w2", "os.timezone: x", Some("hosts/w2.yaml"));
+    assert_eq!(without_line, "workers[1].os.timezone: x");
+    // Another machine adds the line.
+    assert_eq!(loaded.located("w2", &without_line, None), "hosts/w2.yaml:2:13: workers[1].os.timezone: x");
 }

@@ -18,7 +18,7 @@ use crate::{
 };
 use clap::{Args, Subcommand};
 use nodeinit_config::{
-    Cluster, Layer, Logins,
+    Cluster, Layer, Loaded, Local, Logins,
     keys::{API_VERSION, KIND},
     upstream::{Artifact, Source},
 };
@@ -170,7 +170,7 @@ fn absolute(path: &Path) -> Result<PathBuf, StepError> {
     std::path::absolute(path).map_err(|e| StepError::caused(format!("cannot use the path {}", path.display()), e))
 }
 
-/// Returns the selected cluster; without a configuration file, the default one.
+/// Returns the selected cluster as this machine applies it; without a configuration file, the default one.
 fn cluster(meant: &Meant) -> Result<Cluster, StepError> {
     let files = Files::of_machine();
     let mut layers = load::layers(&files, &meant.source)?;
@@ -181,7 +181,15 @@ fn cluster(meant: &Meant) -> Result<Cluster, StepError> {
     layers.extend(meant.version.iter().map(|version| Layer::setting("--version", "kubernetes.version", version)));
     let loaded = nodeinit_config::load(&layers)?;
     load::warn(&loaded.warnings);
-    Ok(loaded.cluster)
+    applied(loaded, &facts::local())
+}
+
+/// Returns the configuration with the values of `os` of this machine, such as its proxies; on another machine, with those of all machines.
+fn applied(loaded: Loaded, local: &Local) -> Result<Cluster, StepError> {
+    match loaded.cluster.node(local, None) {
+        Ok(node) => Ok(loaded.of_machine(&node.name)?.cluster),
+        Err(_) => Ok(loaded.cluster),
+    }
 }
 
 fn list(wanted: &Wanted) -> Result<(), StepError> {
@@ -216,4 +224,24 @@ fn json(artifact: &Artifact) -> serde_json::Value {
     json!({
         "path": artifact.path, "kind": kind, "source": artifact.source.official(), "url": url, "member": member,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_proxy_is_that_of_the_machine_that_fetches() {
+        let text = format!(
+            "apiVersion: {API_VERSION}\nkind: {KIND}\nmasters: [{{name: m1, os: {{proxy: {{https: \"http://m1:3128\"}}}}}}]\n\
+             os: {{proxy: {{https: \"http://all:3128\"}}}}\nroles: {{worker: {{os: {{proxy: {{https: \"http://w:3128\"}}}}}}}}\n\
+             workers: [{{name: w1}}]\ncontrolPlane: {{endpoint: api.example.org}}\n"
+        );
+        let loaded = nodeinit_config::load(&[Layer::file("cluster.yaml", text)]).unwrap();
+        for (host_name, proxy) in [("m1", "http://m1:3128"), ("w1", "http://w:3128"), ("laptop", "http://all:3128")] {
+            let local = Local { host_name: host_name.into(), addresses: vec!["192.0.2.9".parse().unwrap()] };
+            let cluster = applied(loaded.clone(), &local).unwrap();
+            assert_eq!(cluster.os.proxy.https.as_deref(), Some(proxy), "{host_name}");
+        }
+    }
 }

@@ -123,7 +123,8 @@ async fn validate(args: &Validate) -> Result<Exit, StepError> {
         }
         (Output::Text, Exit::Done) => {
             load::warn(&warnings);
-            let names: Vec<&str> = layers.iter().map(|layer| layer.name.as_str()).collect();
+            let used = layers.iter().filter(|layer| layer.is_used());
+            let names: Vec<&str> = used.map(|layer| layer.name.as_str()).collect();
             print(&format!("the configuration is good: {}\n", names.join(", ")))?;
         }
         (Output::Text, _) => {}

@@ -1,5 +1,6 @@
 //! Runs a plan of this machine, and reports how it ended.
 
+use super::load;
 use crate::{
     context::Context,
     engine::{
@@ -79,7 +80,8 @@ fn interrupted(cx: &Context, command: &str, name: &str) -> Exit {
     error.exit
 }
 
-fn tell(cx: &Context, command: &str, outcome: Outcome, done: &str, other: Option<&str>) -> Exit {
+fn tell(cx: &Context, command: &str, mut outcome: Outcome, done: &str, other: Option<&str>) -> Exit {
+    outcome.failure = outcome.failure.map(|(step, error)| (step, load::located(cx, error)));
     if let Some((step, error)) = &outcome.failure {
         // The failure itself is reported below, even if the journal cannot be written.
         let _ = cx.journal.note(Record::Failed { step: step.clone(), error: error.to_string() });

@@ -7,6 +7,7 @@ use crate::{
     steps::{fanout, upgrade::record::KEY},
 };
 use clap::Args;
+use nodeinit_base::directory;
 use nodeinit_config::{Layer, Loaded, Problem, folder, releases, versions::KubernetesVersion};
 use nodeinit_screen::tell;
 use std::{
@@ -40,29 +41,36 @@ pub(crate) struct Source {
 /// # Errors
 /// If there is no file, if one cannot be read, or if one is invalid.
 pub(crate) fn load(files: &Files, source: &Source) -> Result<Loaded, StepError> {
-    Ok(with_layers(files, source)?.1)
+    Ok(with_layers(files, source, &[])?.1)
 }
 
-/// The same, with the files for [`with_version`].
-pub(super) fn with_layers(files: &Files, source: &Source) -> Result<(Vec<Layer>, Loaded), StepError> {
+/// The same, with the files for [`with_version`], and without the warnings in `known`.
+pub(super) fn with_layers(
+    files: &Files,
+    source: &Source,
+    known: &[Problem],
+) -> Result<(Vec<Layer>, Loaded), StepError> {
     let layers = layers(files, source)?;
     if layers.is_empty() {
         return Err(none());
     }
     let loaded = nodeinit_config::load(&layers)?;
-    warn(&loaded.warnings);
+    warn_of_new(&loaded.warnings, known);
     Ok((layers, loaded))
 }
 
-/// Returns the configuration in the files with another version of Kubernetes, and prints the warnings that `own` has not.
+/// Returns the configuration in the files with another version of Kubernetes, and prints the warnings that `configured` has not.
 ///
 /// # Errors
 /// If the configuration does not fit that version.
-pub(super) fn with_version(layers: &[Layer], own: &Loaded, version: KubernetesVersion) -> Result<Loaded, StepError> {
+pub(super) fn with_version(
+    layers: &[Layer],
+    configured: &Loaded,
+    version: KubernetesVersion,
+) -> Result<Loaded, StepError> {
     let version = Layer::setting(version.to_string(), KEY, version.to_string());
     let loaded = nodeinit_config::load(&[layers, &[version]].concat())?;
-    let is_new = |warning: &&Problem| !own.warnings.contains(warning);
-    warn(&loaded.warnings.iter().filter(is_new).cloned().collect::<Vec<_>>());
+    warn_of_new(&loaded.warnings, &configured.warnings);
     Ok(loaded)
 }
 
@@ -82,13 +90,13 @@ pub(crate) fn cluster(files: &Files, name: &str) -> Result<Loaded, StepError> {
 /// With the file that must have it.
 pub(super) fn owns_its_version(source: &Source, loaded: &Loaded) -> Result<(), StepError> {
     let Some(cluster) = &source.cluster else { return Ok(()) };
-    let (own, origin) = (folder::own(cluster), loaded.version_origin());
+    let (file, origin) = (folder::cluster_file(cluster), loaded.version_origin());
     let what = match origin {
-        Some(origin) if origin.source == own => return Ok(()),
+        Some(origin) if origin.source == file => return Ok(()),
         Some(origin) => format!("{KEY} is written in {}, which other clusters may share", origin.source),
-        None => format!("{KEY} is not written in {own}"),
+        None => format!("{KEY} is not written in {file}"),
     };
-    let hint = format!("write `kubernetes: {{version: {}}}` in {own}", loaded.cluster.version);
+    let hint = format!("write `kubernetes: {{version: {}}}` in {file}", loaded.cluster.version);
     Err(StepError::new(what).exit(Exit::BadConfig).hint(hint))
 }
 
@@ -138,7 +146,11 @@ pub(crate) fn none() -> StepError {
 
 /// Prints warnings to standard error.
 pub(crate) fn warn(warnings: &[Problem]) {
-    for warning in warnings {
+    warn_of_new(warnings, &[]);
+}
+
+fn warn_of_new(warnings: &[Problem], known: &[Problem]) {
+    for warning in warnings.iter().filter(|warning| !known.contains(warning)) {
         tell(&format!("warning: {warning}\n  hint:  {}", warning.remedy));
     }
 }
@@ -148,7 +160,7 @@ pub(crate) fn warn(warnings: &[Problem]) {
 pub(crate) fn layers(files: &Files, source: &Source) -> Result<Vec<Layer>, StepError> {
     let mut layers = match &source.cluster {
         Some(cluster) => in_folder(cluster)?,
-        None => own(files, &source.config)?,
+        None => of_machine(files, &source.config)?,
     };
     if !layers.is_empty() {
         layers.extend(self::releases(files)?);
@@ -156,10 +168,10 @@ pub(crate) fn layers(files: &Files, source: &Source) -> Result<Vec<Layer>, StepE
     Ok(layers)
 }
 
-fn own(files: &Files, named: &[PathBuf]) -> Result<Vec<Layer>, StepError> {
-    let own = std::iter::once(MAIN.to_owned()).chain(yaml_files(files, DIRECTORY)?);
+/// Reads the files of this machine, and then those that the user named.
+fn of_machine(files: &Files, named: &[PathBuf]) -> Result<Vec<Layer>, StepError> {
     let mut layers = Vec::new();
-    for path in own {
+    for path in std::iter::once(MAIN.to_owned()).chain(yaml_files(files, DIRECTORY)?) {
         layers.extend(files.read(&path)?.map(|bytes| Layer::file(path, bytes)));
     }
     for path in named.iter().filter(|path| path.as_path() != Path::new(MAIN)) {
@@ -171,19 +183,17 @@ fn own(files: &Files, named: &[PathBuf]) -> Result<Vec<Layer>, StepError> {
 
 /// Reads the files of a cluster in the current folder.
 fn in_folder(cluster: &str) -> Result<Vec<Layer>, StepError> {
-    let own = folder::own(cluster);
-    folder::layers(cluster, |path| match std::fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(e) if e.kind() == ErrorKind::NotFound && path != own => Ok(None),
-        Err(e) => {
-            let is_missing = e.kind() == ErrorKind::NotFound;
-            let error = StepError::from(failed("read", Path::new(path))(e)).exit(Exit::BadConfig);
-            Err(match is_missing {
-                true => error.hint(format!("create {path}, or run the command in the folder that contains it")),
-                false => error,
-            })
-        }
-    })
+    let list = |path: &str| directory::names(Path::new(path));
+    folder::layers(cluster, |path| std::fs::read(path), list)
+        .map_err(|e| StepError::caused(e.to_string(), e.source).exit(Exit::BadConfig).hint(e.remedy))
+}
+
+/// Returns the error of a step with the path of each key of `os` that it names, and the file and the line of its value. If another machine has written
+/// the configuration of this one, that machine adds file and line.
+pub(super) fn located(cx: &Context, error: StepError) -> StepError {
+    let is_generated =
+        cx.files.read_text(MAIN).is_ok_and(|text| text.is_some_and(|text| text.starts_with("# Written by ")));
+    error.reworded(|what| cx.loaded.located(&cx.node.name, what, Some(MAIN).filter(|_| is_generated)))
 }
 
 /// Returns the files of this machine that add or replace releases of Kubernetes.
@@ -247,6 +257,15 @@ mod tests {
             let refused = can_be_read_again(&config(path)).unwrap_err().to_string();
             assert!(refused.contains(&format!("reads `--config {}` again", path.display())), "{refused}");
         }
+    }
+
+    #[test]
+    fn an_error_of_a_step_names_the_place_of_the_value() {
+        let config = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nroles: {master: {os: {timezone: Mars/Base}}}\n";
+        let (_dir, cx) = crate::context::testing::context_of(config);
+        let error = located(&cx, StepError::new("os.timezone: there is no Mars/Base").hint("fix it"));
+        assert_eq!(error.to_string(), "cluster.yaml:3:33: roles.master.os.timezone: there is no Mars/Base");
+        assert_eq!(error.advice(), Some("fix it"));
     }
 
     #[test]

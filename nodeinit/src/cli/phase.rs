@@ -1,7 +1,7 @@
 //! `phase`: lists the steps, and runs a single one.
 
 use super::{
-    Common, Output, print,
+    Common, Output, load, print,
     setup::{self, Access},
 };
 use crate::{
@@ -78,7 +78,7 @@ async fn one(common: &Common, name: &str) -> Result<Exit, StepError> {
             return Err(error.hint(format!("run `nodeinit phase run {id}` first")));
         }
     }
-    let changed = runner::step(wanted.step.as_ref(), &cx).await?;
+    let changed = runner::step(wanted.step.as_ref(), &cx).await.map_err(|error| load::located(&cx, error))?;
     if !changed {
         cx.report.note(name, "nothing to do");
     }

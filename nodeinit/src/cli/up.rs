@@ -399,7 +399,7 @@ async fn look(args: &Run) -> Result<Exit, (String, StepError)> {
     }
     .map_err(start)?;
     let steps = plan::for_role(&cx, &reach, Permit::None).map_err(|e| start(e.into()))?;
-    let pending = runner::look(&steps, &cx).await?;
+    let pending = runner::look(&steps, &cx).await.map_err(|(step, error)| (step, load::located(&cx, error)))?;
     for (step, changes) in &pending {
         cx.report.tell(&Event::Planned { step: step.clone(), changes: changes.clone() });
     }

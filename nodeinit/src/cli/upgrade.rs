@@ -37,7 +37,7 @@ use crate::{
 use clap::{Args, Subcommand};
 use futures_util::StreamExt;
 use nodeinit_config::{
-    Cluster, Layer,
+    Cluster, Layer, Problem,
     cluster::{Role, Share},
     versions::KubernetesVersion,
 };
@@ -162,23 +162,17 @@ fn start(error: StepError) -> (String, StepError) {
     ("start".to_owned(), error)
 }
 
-/// The configuration of this machine, and the files that it is from.
-struct Own {
+/// The configuration in the files, before it is changed to the version of the upgrade.
+struct Configured {
     layers: Vec<Layer>,
     /// It only reads the journal.
     cx: Context,
 }
 
-impl Own {
-    fn read(common: &Common) -> Result<Self, StepError> {
-        let (layers, loaded) = load::with_layers(&Files::of_machine(), &common.source)?;
-        Ok(Self { layers, cx: setup::context_of(common, Access::Look, loaded)? })
-    }
-
-    /// Reads the configuration again, which the upgrade to a version on the way has changed.
-    fn again(common: &Common) -> Result<Self, StepError> {
-        let layers = load::layers(&Files::of_machine(), &common.source)?;
-        let loaded = nodeinit_config::load(&layers)?;
+impl Configured {
+    /// Reads it, and prints the warnings that are not in `known`.
+    fn read(common: &Common, known: &[Problem]) -> Result<Self, StepError> {
+        let (layers, loaded) = load::with_layers(&Files::of_machine(), &common.source, known)?;
         Ok(Self { layers, cx: setup::context_of(common, Access::Look, loaded)? })
     }
 
@@ -191,17 +185,17 @@ impl Own {
 /// Returns the plan of this machine for one version, and the context with it.
 fn prepared(
     change: &Change,
-    own: &Own,
+    configured: &Configured,
     version: KubernetesVersion,
     access: Access,
 ) -> Result<(Context, Plan), StepError> {
     let target = change.options;
-    let loaded = load::with_version(&own.layers, &own.cx.loaded, version)?;
+    let loaded = load::with_version(&configured.layers, &configured.cx.loaded, version)?;
     let mut cx = setup::context_of(&target.common, access, loaded)?;
     (cx.rollout.parallel, cx.rollout.back) = (target.parallel, change.back);
     let from = recorded(&cx)?;
     setup::refuse_other_changes(&cx)?;
-    load::owns_its_version(&target.common.source, &own.cx.loaded)?;
+    load::owns_its_version(&target.common.source, &configured.cx.loaded)?;
     if target.local && cx.node.role.is_master() && target.led.is_none() && access == Access::Change {
         let what = format!("--local changes a worker, but this machine is a {}", cx.node.role);
         return Err(StepError::new(what).exit(Exit::Usage).hint("run the command without --local"));
@@ -217,7 +211,7 @@ fn prepared(
     can_lead(&cx, target)?;
     let upgrade = Upgrade {
         check: Check { from, scope },
-        version: Version { configured: own.cx.cluster.version, written: own.cx.loaded.version_origin() },
+        version: Version { configured: configured.cx.cluster.version, written: configured.cx.loaded.version_origin() },
         drain: !target.no_drain,
     };
     let plan = match change.back && !target.local {
@@ -341,12 +335,12 @@ fn of_nodes(
 
 async fn rollback(args: &Rollback) -> Outcome {
     let lock = if args.plan { None } else { Some(setup::lock().map_err(|error| (LOCK.to_owned(), error))?) };
-    let own = Own::read(&args.options.common).map_err(start)?;
-    let version = former(args, &own.cx).await.map_err(start)?;
+    let configured = Configured::read(&args.options.common, &[]).map_err(start)?;
+    let version = former(args, &configured.cx).await.map_err(start)?;
     let change = Change { version, back: true, options: &args.options };
     match lock {
-        Some(_) => apply_locked(&change, &own).await,
-        None => planned(&change, &own).await,
+        Some(_) => apply_locked(&change, &configured).await,
+        None => planned(&change, &configured).await,
     }
 }
 
@@ -380,13 +374,13 @@ fn between(
 }
 
 async fn plan(change: &Change<'_>) -> Outcome {
-    planned(change, &Own::read(&change.options.common).map_err(start)?).await
+    planned(change, &Configured::read(&change.options.common, &[]).map_err(start)?).await
 }
 
-async fn planned(change: &Change<'_>, own: &Own) -> Outcome {
-    let route = route(change, &own.cx).map_err(start)?;
+async fn planned(change: &Change<'_>, configured: &Configured) -> Outcome {
+    let route = route(change, &configured.cx).map_err(start)?;
     let (next, later) = route.split_first().map_or((change.version, &route[..]), |(next, later)| (*next, later));
-    let (cx, plan) = prepared(change, own, next, Access::Look).map_err(start)?;
+    let (cx, plan) = prepared(change, configured, next, Access::Look).map_err(start)?;
     let mut problem = None;
     let mut pending = false;
     let mut checks = pin!(runner::checks(&plan, &cx));
@@ -422,34 +416,39 @@ async fn planned(change: &Change<'_>, own: &Own) -> Outcome {
 
 async fn apply(change: &Change<'_>) -> Outcome {
     let _lock = setup::lock().map_err(|error| (LOCK.to_owned(), error))?;
-    apply_locked(change, &Own::read(&change.options.common).map_err(start)?).await
+    apply_locked(change, &Configured::read(&change.options.common, &[]).map_err(start)?).await
 }
 
-async fn apply_locked(change: &Change<'_>, own: &Own) -> Outcome {
-    let route = route(change, &own.cx).map_err(start)?;
+async fn apply_locked(change: &Change<'_>, configured: &Configured) -> Outcome {
+    let route = route(change, &configured.cx).map_err(start)?;
     if route.len() > 1 {
         load::can_be_read_again(&change.options.common.source).map_err(start)?;
     }
-    let lead = leading(change, own).await.map_err(start)?;
+    let lead = leading(change, configured).await.map_err(start)?;
     let led = lead.as_ref().map(|lead| lead.led.clone());
     let all = async {
         for (index, version) in route.into_iter().enumerate() {
-            let again = if index == 0 { None } else { Some(Own::again(&change.options.common)?) };
-            let outcome = apply_one(change, again.as_ref().unwrap_or(own), version, led.as_ref()).await;
+            // The upgrade to a version on the way has changed the files.
+            let again = if index == 0 {
+                None
+            } else {
+                Some(Configured::read(&change.options.common, &configured.cx.loaded.warnings)?)
+            };
+            let outcome = apply_one(change, again.as_ref().unwrap_or(configured), version, led.as_ref()).await;
             if !matches!(outcome, Ok(Exit::Done)) {
                 return Ok(outcome);
             }
         }
         Ok(Ok(Exit::Done))
     };
-    let cx = own.changing().map_err(start)?;
+    let cx = configured.changing().map_err(start)?;
     execute::under(&cx, lead, &change.command(), all).await.map_err(start)?
 }
 
 /// Takes the lease for an upgrade of all machines; on one machine, accepts that of the leading master.
-async fn leading(change: &Change<'_>, own: &Own) -> Result<Option<Lead>, StepError> {
+async fn leading(change: &Change<'_>, configured: &Configured) -> Result<Option<Lead>, StepError> {
     let options = change.options;
-    let cx = own.changing()?;
+    let cx = configured.changing()?;
     if let Some(led) = &options.led {
         lead::accept(&cx, led, cx.node.role.is_master())?;
     }
@@ -459,8 +458,13 @@ async fn leading(change: &Change<'_>, own: &Own) -> Result<Option<Lead>, StepErr
     lead::take(&cx, &change.command(), false).await
 }
 
-async fn apply_one(change: &Change<'_>, own: &Own, version: KubernetesVersion, led: Option<&Led>) -> Outcome {
-    let (mut cx, plan) = prepared(change, own, version, Access::Change).map_err(start)?;
+async fn apply_one(
+    change: &Change<'_>,
+    configured: &Configured,
+    version: KubernetesVersion,
+    led: Option<&Led>,
+) -> Outcome {
+    let (mut cx, plan) = prepared(change, configured, version, Access::Change).map_err(start)?;
     cx.led = led.cloned();
     replace::resume(&cx).await.map_err(start)?;
     let command = change.command();

@@ -39,6 +39,12 @@ impl StepError {
         self
     }
 
+    /// Returns the same error with another text.
+    #[must_use]
+    pub fn reworded(self, text: impl FnOnce(&str) -> String) -> Self {
+        Self { what: text(&self.what), ..self }
+    }
+
     /// Sets the exit code of the process.
     #[must_use]
     pub fn exit(mut self, exit: Exit) -> Self {

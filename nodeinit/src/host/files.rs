@@ -4,7 +4,7 @@
 pub use std::fs::File;
 
 use nix::fcntl::{Flock, FlockArg};
-use nodeinit_base::{DETAIL, atomic_file};
+use nodeinit_base::{DETAIL, atomic_file, directory};
 use nodeinit_config::Secret;
 use std::{
     collections::BTreeSet,
@@ -223,15 +223,7 @@ impl Files {
     /// If it exists but cannot be read.
     pub fn list(&self, path: impl AsRef<Path>) -> Result<Vec<String>, FileError> {
         let path = path.as_ref();
-        let Some(entries) = optional(fs::read_dir(self.real(path))).map_err(failed("list", path))? else {
-            return Ok(Vec::new());
-        };
-        let mut names = entries
-            .map(|entry| entry.map(|e| e.file_name().to_string_lossy().into_owned()))
-            .collect::<io::Result<Vec<_>>>()
-            .map_err(failed("list", path))?;
-        names.sort();
-        Ok(names)
+        Ok(optional(directory::names(&self.real(path))).map_err(failed("list", path))?.unwrap_or_default())
     }
 
     /// Whether the file exists with this content and mode.

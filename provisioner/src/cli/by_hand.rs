@@ -5,7 +5,7 @@ use crate::{
     error::Error,
     output::{self, write_private},
     secrets::Secrets,
-    userdata::{self, Inputs, UserDataError},
+    userdata::{self, Inputs},
 };
 use nodeinit_protocol::Exit;
 use nodeinit_screen::tell;
@@ -14,7 +14,7 @@ use std::path::Path;
 pub(super) fn user_data(source: &Source, name: &str) -> Result<Exit, Error> {
     let loaded = source.read()?;
     let secrets = Secrets::existing(&source.secrets())?;
-    let text = userdata::of(&loaded, name, &Inputs::default(), &secrets).map_err(wrong)?;
+    let text = userdata::of(&loaded, name, &Inputs::default(), &secrets)?;
     output::line(text.trim_end());
     Ok(Exit::Done)
 }
@@ -22,7 +22,7 @@ pub(super) fn user_data(source: &Source, name: &str) -> Result<Exit, Error> {
 pub(super) fn bundle(source: &Source, name: &str, out: Option<&Path>) -> Result<Exit, Error> {
     let loaded = source.read()?;
     let secrets = Secrets::existing(&source.secrets())?;
-    match (userdata::secrets_of(&loaded, name, &secrets).map_err(wrong)?, out) {
+    match (userdata::secrets_of(&loaded, name, &secrets)?, out) {
         (Some(text), Some(file)) => {
             write_new(file, text.expose())?;
             tell(&format!("the secrets of {name} are in {}", file.display()));
@@ -42,8 +42,4 @@ fn write_new(path: &Path, text: &str) -> Result<(), Error> {
         });
     }
     write_private(path, text)
-}
-
-fn wrong(error: UserDataError) -> Error {
-    Error::Configuration { what: error.to_string(), remedy: error.remedy().to_owned() }
 }

@@ -1,29 +1,18 @@
 //! Several clusters in one folder: reads their files. [`nodeinit_config::folder`] selects them.
 
 use crate::error::Error;
+use nodeinit_base::{directory, with_causes};
 use nodeinit_config::{Layer, Loaded, folder};
-use std::{
-    io::ErrorKind,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// Reads the files of the cluster `name` in a folder.
 ///
 /// # Errors
 /// If the cluster's own file is missing, or a file cannot be read.
 pub(super) fn layers(folder: &Path, name: &str) -> Result<Vec<Layer>, Error> {
-    let own = folder::own(name);
-    folder::layers(name, |path| match std::fs::read(folder.join(path)) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(e) if e.kind() == ErrorKind::NotFound && path != own => Ok(None),
-        Err(e) => {
-            let remedy = match e.kind() == ErrorKind::NotFound {
-                true => format!("create {path}, or run the command in the folder that contains it"),
-                false => format!("make {path} readable"),
-            };
-            Err(Error::Configuration { what: format!("cannot read {path}: {e}"), remedy })
-        }
-    })
+    let read = |path: &str| std::fs::read(folder.join(path));
+    let list = |path: &str| directory::names(&folder.join(path));
+    folder::layers(name, read, list).map_err(|e| Error::Configuration { what: with_causes(&e), remedy: e.remedy })
 }
 
 /// Refuses a cluster ID that other clusters share: each would change the machines of the others.
@@ -32,7 +21,7 @@ pub(super) fn layers(folder: &Path, name: &str) -> Result<Vec<Layer>, Error> {
 /// If the ID is not set in the cluster's own file.
 pub(super) fn owns_its_id(name: &str, loaded: &Loaded) -> Result<(), Error> {
     const KEY: &str = "openstack.clusterID";
-    let own = folder::own(name);
+    let own = folder::cluster_file(name);
     let view = loaded.json();
     match view["origins"][KEY]["file"].as_str() {
         Some(file) if file != own => Err(Error::Configuration {

@@ -86,8 +86,7 @@ impl Delivery<'_> {
             false => BTreeMap::new(),
         };
         let bundle = self.secrets.for_first_master(&tokens, &inside);
-        let config = userdata::master_config(self.loaded, &inputs)
-            .map_err(|e| Error::Configuration { what: e.to_string(), remedy: e.remedy().to_owned() })?;
+        let config = userdata::master_config(self.loaded, &inputs)?;
         let moves = self.moves(name);
         if moves {
             leader.equip(&config).await?;

@@ -23,7 +23,7 @@ pub(crate) mod names;
 mod network;
 pub mod openstack;
 mod os;
-pub(crate) mod own;
+pub(crate) mod overrides;
 pub(crate) mod release;
 mod reserved;
 mod roles;

@@ -104,7 +104,7 @@ impl Loaded {
     /// no worker has this name.
     #[must_use]
     pub fn worker_config(&self, name: &str, trust: &Trust) -> Option<String> {
-        let mut tree = self.part(self.own_tree(name), Audience::Workers);
+        let mut tree = self.part(self.machine_tree(name), Audience::Workers);
         let all = keys();
         let workers = Place::document(&tree).workers().items();
         let own = workers.iter().find(|worker| worker.name().value().as_deref() == Some(name))?.written()?.clone();
@@ -117,9 +117,7 @@ impl Loaded {
         tree.set(&join.path, YamlNode::map(at));
         tree.set(&join.ca_certificate().path, quoted(&trust.ca_certificate));
         tree.set(&join.ca_pins().path, list(vec![quoted(&trust.ca_pin)]));
-        if Place::document(&tree).os().hosts().machines().value() == Some(true) {
-            self.list_machines(&mut tree, at);
-        }
+        self.list_machines(&mut tree, at);
         if trust.endpoints.len() > 1 {
             let endpoints = trust.endpoints.iter().map(|endpoint| quoted(endpoint));
             tree.set(&join.endpoints().path, list(endpoints.collect()));
@@ -131,17 +129,23 @@ impl Loaded {
     #[must_use]
     pub fn bastion_config(&self) -> Option<String> {
         let name = &self.cluster.bastion.as_ref()?.name;
-        let (mut tree, all) = (self.part(self.own_tree(name), Audience::Masters), keys());
+        let (mut tree, all) = (self.part(self.machine_tree(name), Audience::Masters), keys());
         let kept = [all.name().path, all.bastion().path, all.os().path, all.timeouts().path];
         if let Value::Map(entries) = &mut tree.value {
             entries.retain(|entry| kept.contains(&entry.key));
         }
+        self.list_machines(&mut tree, WRITTEN);
         Some(text(tree))
     }
 
-    /// Adds the addresses of all machines to `os.hosts.extra`: a worker does not receive the lists of machines.
+    /// Adds the addresses of all machines to `os.hosts.extra` if `os.hosts.machines` is set: workers and the bastion do not receive the lists
+    /// of machines.
     fn list_machines(&self, tree: &mut YamlNode, at: Mark) {
-        let path = keys().os().hosts().extra().path;
+        let hosts = Place::document(tree).os().hosts();
+        if hosts.machines().value() != Some(true) {
+            return;
+        }
+        let path = hosts.extra().path;
         let mut extra = tree.get(&path).cloned().unwrap_or_else(|| YamlNode::map(at));
         if let Value::Map(entries) = &mut extra.value {
             for machine in self.cluster.masters.iter().chain(&self.cluster.workers) {
@@ -367,6 +371,19 @@ mod tests {
         );
         assert_eq!(Some(bastion), master.bastion);
         assert_eq!(load(&[Layer::file("cluster.yaml", WHOLE)]).unwrap().bastion_config(), None);
+    }
+
+    #[test]
+    fn a_bastion_receives_the_addresses_of_the_machines_and_no_setting_that_only_nodes_use() {
+        let text = "bastion: {name: gate, network: 10.9.0.0/24}\n\
+            os: {swap: keep, sysctls: {vm.swappiness: 1}, modules: [ip_vs], hosts: {machines: true}}\n";
+        let kubelet = WHOLE.replace("maxPods: 50", "failSwapOn: false");
+        let loaded = load(&[Layer::file("cluster.yaml", format!("{kubelet}{text}"))]).unwrap();
+        let own = part(&loaded.bastion_config().unwrap()).os;
+        assert!(own.sysctls.is_empty() && own.modules.is_empty() && own.swap == crate::cluster::Swap::Off);
+        assert_eq!(own.hosts.extra["w1"].to_string(), "10.9.0.3");
+        assert_eq!(loaded.of_machine("gate").unwrap().cluster.os.swap, own.swap);
+        assert_eq!(loaded.of_machine("m1").unwrap().cluster.os.swap, crate::cluster::Swap::Keep);
     }
 
     #[test]

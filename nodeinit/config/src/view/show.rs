@@ -3,6 +3,7 @@
 use crate::{
     keys::CLUSTER,
     load::Loaded,
+    problem::Origin,
     schema::Kind,
     secret::MASK,
     text::{
@@ -44,6 +45,22 @@ impl Loaded {
         json!({ "config": self.shown().json(), "origins": origins })
     }
 
+    /// Returns the value at a path of plain keys, such as `network.podCIDR`, which may contain secrets: do not print it. Null if there is none.
+    #[must_use]
+    pub fn value(&self, path: &str) -> Json {
+        self.tree.get(path).map(YamlNode::json).unwrap_or_default()
+    }
+
+    /// Returns the path of each secret, and where it is written.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<(String, Origin)> {
+        let (mut tree, mut found) = (self.tree.clone(), Vec::new());
+        each_secret(&mut tree, &Kind::Group(CLUSTER), "", &mut |path, secret| {
+            found.push((path.to_owned(), secret.at.origin(&self.sources)));
+        });
+        found
+    }
+
     fn shown(&self) -> YamlNode {
         let mut tree = self.tree.clone();
         mask(&mut tree, &Kind::Group(CLUSTER));
@@ -66,13 +83,24 @@ impl Loaded {
 
 /// Masks the secrets in a value.
 pub(super) fn mask(node: &mut YamlNode, kind: &Kind) {
+    each_secret(node, kind, "", &mut |_, secret| secret.value = Value::Scalar { text: MASK.to_owned(), quoted: true });
+}
+
+/// Visits the secrets in a value at a path.
+fn each_secret(node: &mut YamlNode, kind: &Kind, path: &str, visit: &mut dyn FnMut(&str, &mut YamlNode)) {
+    if matches!((&node.value, kind), (Value::Scalar { .. }, Kind::Text(format)) if format.secret) {
+        return visit(path, node);
+    }
     match (&mut node.value, kind) {
-        (Value::Scalar { text, .. }, Kind::Text(format)) if format.secret => MASK.clone_into(text),
-        (Value::List(items), Kind::List(inner)) => items.iter_mut().for_each(|item| mask(item, inner)),
+        (Value::List(items), Kind::List(inner)) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                each_secret(item, inner, &format!("{path}[{index}]"), visit);
+            }
+        }
         (Value::Map(entries), kind) => {
             for entry in entries {
                 if let Some(field) = kind.fields().iter().find(|field| field.key == entry.key) {
-                    mask(&mut entry.node, &field.kind);
+                    each_secret(&mut entry.node, &field.kind, &below(path, &entry.key), visit);
                 }
             }
         }

@@ -56,14 +56,12 @@ impl Draft {
 
     /// A value that is chosen or a default, as text; empty where it is neither.
     pub(super) fn text(&self, path: &str) -> String {
-        let all = self.loaded.json();
-        let value = all.pointer(&format!("/config/{}", path.replace('.', "/")));
-        value.and_then(Value::as_str).unwrap_or_default().to_owned()
+        self.loaded.value(path).as_str().unwrap_or_default().to_owned()
     }
 
-    /// The entries of `masters` or `workers`.
+    /// The entries of `masters` or `workers`, with their secrets.
     pub(super) fn machines(&self, list: &str) -> Vec<Value> {
-        self.loaded.json()["config"][list].as_array().cloned().unwrap_or_default()
+        self.loaded.value(list).as_array().cloned().unwrap_or_default()
     }
 }
 

@@ -101,11 +101,14 @@ mod tests {
 
     #[test]
     fn keys_are_written_into_the_entries_of_their_machines() {
-        let masters = "[{name: m1, address: 10.0.0.11}, {name: m2, address: 10.0.0.12, labels: {a: b}}]";
+        let hash = nodeinit_config::format::PASSWORD_HASH.example;
+        let m1 = format!("{{name: m1, address: 10.0.0.11, os: {{rootPasswordHash: {hash}}}}}");
+        let masters = format!("[{m1}, {{name: m2, address: 10.0.0.12, labels: {{a: b}}}}]");
         let mut draft = Draft::new(vec![Layer::setting("--set", "masters", masters)]).unwrap();
         let key = nodeinit_config::format::HOST_KEY.example;
         keep(&mut draft, &[("m2".to_owned(), key.to_owned())].into()).unwrap();
         let masters = &draft.cluster().masters;
         assert!(masters[0].host_keys.is_empty() && masters[1].host_keys == [key] && masters[1].labels["a"] == "b");
+        assert_eq!(masters[0].os["rootPasswordHash"], hash, "a secret is kept, not its mask");
     }
 }

@@ -85,7 +85,10 @@ pub(super) async fn run(args: &Init) -> Result<(), StepError> {
     for directory in files.missing_parents(&path) {
         files.make_directory(&directory, 0o755)?;
     }
-    files.write(&[NewFile::public(&path, text)])?;
+    files.write(&[match draft.loaded().secrets().is_empty() {
+        true => NewFile::public(&path, text),
+        false => NewFile::private(&path, text),
+    }])?;
     load::warn(&draft.loaded().warnings);
     warn_of_unknown_hosts(draft.cluster());
     let config =

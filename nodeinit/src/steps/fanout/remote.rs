@@ -238,7 +238,7 @@ impl Remote {
             Ran::Locked(late) => Err(StepError::from(late).hint(
                 "on that machine, find out what the other run waits for (`journalctl -t nodeinit`) and stop it; then run the same command here again",
             )),
-            Ran::Failed { code, why } => Err(self.failure(code, &why)),
+            Ran::Failed { code, why } => Err(self.failure(code, &cx.loaded.located(&self.name, &why, None))),
         }
     }
 
@@ -258,7 +258,14 @@ impl Remote {
             _ => {}
         }
         cx.report.detail(&self.step, &under_way.join(", "));
-        cx.report.relay(&self.name, event);
+        match event.clone() {
+            Event::Failed { step, error, causes, hint, problems } => {
+                // The lines of the configuration that it got are of no use to a reader.
+                let error = cx.loaded.located(&self.name, &error, None);
+                cx.report.relay(&self.name, &Event::Failed { step, error, causes, hint, problems });
+            }
+            event => cx.report.relay(&self.name, &event),
+        }
     }
 
     fn failed(&self, error: SshError) -> StepError {

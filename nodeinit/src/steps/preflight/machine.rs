@@ -157,7 +157,7 @@ pub(super) fn swap(cx: &Context) -> Vec<Finding> {
         return Vec::new();
     }
     let devices: Vec<String> = areas.iter().map(|a| a.device.display().to_string()).collect();
-    let what = format!("swap is on ({}), but os.swap is `refuse`", devices.join(", "));
+    let what = format!("os.swap: swap is on ({}), but the value is `refuse`", devices.join(", "));
     vec![Finding::failure(CHECK, what, "run `swapoff -a` and remove it from /etc/fstab, or set os.swap: off")]
 }
 

@@ -157,7 +157,7 @@ fn swap_is_checked_against_the_configuration() {
         whats(&machine::swap(&cx))
     };
     assert_eq!(judge("off", ""), "");
-    assert!(judge("refuse", "").contains("swap is on (/dev/sda2), but os.swap is `refuse`"));
+    assert!(judge("refuse", "").contains("os.swap: swap is on (/dev/sda2), but the value is `refuse`"));
     assert_eq!(judge("keep", "failSwapOn: false"), "");
 }
 

@@ -111,7 +111,7 @@ impl Form for Map<String, Json> {
 }
 
 /// What overrides the section of form `F` on some machines: any of its keys, without defaults. The rules apply to the merged
-/// values ([`crate::model::own`]).
+/// values ([`crate::model::overrides`]).
 pub(crate) struct Over<F>(PhantomData<F>);
 
 impl<F: Form> Form for Over<F> {
