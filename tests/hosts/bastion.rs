@@ -155,9 +155,8 @@ pub(crate) fn a_private_network_reaches_the_outside_only_through_its_bastion() {
     // Passwords in a `Match` block are found.
     let drop_in = "/etc/ssh/sshd_config.d/90-test.conf";
     network.connect_bastion();
-    for (pattern, from) in
-        [("User root".to_owned(), "192.0.2.1"), (format!("Address 10.78.{number}.0/24"), &network.address(1))]
-    {
+    let (inside, private) = (network.address(1), format!("Address 10.78.{number}.0/24"));
+    for (pattern, from) in [("User root", "192.0.2.1"), (private.as_str(), inside.as_str())] {
         bastion.must(&format!("printf 'Match {pattern}\\nPasswordAuthentication yes\\n' >{drop_in}"));
         bastion.nodeinit("plan").exits(2).says(&[&format!("accepts a password of root from {from}")]);
     }
