@@ -102,8 +102,8 @@ pub enum Error {
         /// What became of the others.
         rest: &'static str,
     },
-    /// A machine is replaced, but nodeinit failed on other machines, which must learn its new address.
-    #[error("{machine} is replaced, but not all other machines know its new address: {what}")]
+    /// A machine is replaced, but nodeinit failed on other machines, which must learn its new address and host key.
+    #[error("{machine} is replaced, but not all other machines know its new address and host key: {what}")]
     OthersFailed {
         /// The machine that is replaced.
         machine: String,
@@ -155,7 +155,7 @@ impl Error {
             }
             Self::Partly { .. } => Some("run the same command again to resume".to_owned()),
             Self::OthersFailed { .. } => Some(
-                "fix the cause, then run `provisioner apply`, which sends them the new address; the same command would replace the machine again"
+                "fix the cause, then run `provisioner apply`, which sends them both; the same command would replace the machine again"
                     .to_owned(),
             ),
             _ => None,

@@ -97,8 +97,8 @@ impl Delivery<'_> {
             false => format!("{role} replace {name} --force"),
         };
         let ended = leader.nodeinit_with(&bundle, &command).await;
-        // The other machines learn the new address. The first command has removed the bundle, and the new host key is only there.
-        let told = match moves && ended.is_ok() {
+        // The other machines learn the new address and host key. The first command has removed the bundle, and the key is only there.
+        let told = match ended.is_ok() && (moves || !joins_alone) {
             true => others_failed(name, leader.nodeinit_with(&bundle, "up --lead").await),
             false => Ok(()),
         };
