@@ -143,13 +143,12 @@ fn others(plan: &mut PlanBuilder, hosts: Vec<Host>, drain: bool) {
     }
 }
 
-/// Records the version, ends the rollout, and applies the addons.
+/// Records the version, ends the rollout, and applies the addons, after the last machine.
 fn end(plan: &mut PlanBuilder, cluster: &Cluster, version: Version, rollout: Rc<Rollout>) {
     plan.add_last(version);
     plan.add_last(End(rollout));
-    plan.add_last(Ready);
     for addon in addons::wanted(cluster) {
-        plan.add(addon, [Id::Ready]);
+        plan.add(addon, [Id::RolloutEnd]);
     }
 }
 
@@ -223,6 +222,8 @@ fn objects(plan: &mut PlanBuilder, cluster: &Cluster) {
     if cluster.addons.coredns {
         plan.add(Objects::CoreDns, [Id::ClusterConfig]);
     }
+    // A node whose kube-proxy restarts does not notice that pods end on a node that is drained.
+    plan.add_last(Ready);
 }
 
 #[cfg(test)]
@@ -265,9 +266,9 @@ mod tests {
             "host-m2",
             "uncordon-m2",
             "cluster-config",
+            "ready",
             "host-w1",
             "version",
-            "ready",
         ];
         in_order(&all, &order);
         for copied in ["image-kube-apiserver", "stage-w1"] {
@@ -297,13 +298,13 @@ mod tests {
             "host-w1",
             "uncordon-w1",
             "cluster-config",
+            "ready",
             "etcd-downgrade",
             "host-m2",
             "uncordon-m2",
             "drain",
             "upgrade-control-plane",
             "version",
-            "ready",
         ];
         in_order(&planned(Role::FirstMaster, rollback), &order);
     }

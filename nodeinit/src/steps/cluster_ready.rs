@@ -83,11 +83,15 @@ async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, St
     Ok(None)
 }
 
-/// Returns how many pods a workload should have, and how many run.
+/// Returns how many pods a workload should have, and how many run; those of a DaemonSet as it is now described.
 fn pods(live: &Value) -> (i64, i64) {
     let number = |at: &str| live["status"][at].as_i64().unwrap_or_default();
     match live["kind"].as_str() {
-        Some("DaemonSet") => (number("desiredNumberScheduled"), number("numberAvailable")),
+        Some("DaemonSet") => {
+            let replaces = live["spec"]["updateStrategy"]["type"] != "OnDelete";
+            let updated = if replaces { number("updatedNumberScheduled") } else { i64::MAX };
+            (number("desiredNumberScheduled"), number("numberAvailable").min(updated))
+        }
         _ => (live["spec"]["replicas"].as_i64().unwrap_or(1), number("availableReplicas")),
     }
 }
