@@ -129,7 +129,7 @@ impl Delivery<'_> {
     /// Sets up the bastion that is the machines' way out.
     async fn set_up_bastion(&self, inputs: &Inputs, host_keys: &mut HostKeys) -> Result<(), Error> {
         let (Some(mut bastion), Some(config)) =
-            (self.loaded.cluster.bastion_machine(), userdata::bastion_config(self.loaded, inputs)?)
+            (self.loaded.cluster.bastion_machine(), userdata::bastion_config(self.loaded))
         else {
             return Ok(());
         };

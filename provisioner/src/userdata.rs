@@ -153,12 +153,9 @@ pub fn master_config(loaded: &Loaded, inputs: &Inputs) -> Result<String, UserDat
 }
 
 /// The configuration of the bastion. `None` if it is a jump host only.
-///
-/// # Errors
-/// [`UserDataError::Misfit`].
-pub fn bastion_config(loaded: &Loaded, inputs: &Inputs) -> Result<Option<String>, UserDataError> {
-    let whole = loaded.made(&inputs.made(false)).map_err(UserDataError::Misfit)?;
-    Ok(whole.bastion_config().map(|config| format!("{WRITTEN}{config}")))
+#[must_use]
+pub fn bastion_config(loaded: &Loaded) -> Option<String> {
+    Some(format!("{WRITTEN}{}", loaded.bastion_config()?))
 }
 
 /// The user-data of the machine `name`, as cloud-config.
@@ -213,7 +210,7 @@ pub fn of(loaded: &Loaded, name: &str, inputs: &Inputs, secrets: &Secrets) -> Re
             commands.push("systemctl enable --now --no-block nodeinit.service".into());
         }
         Role::Bastion => {
-            files += &file("/etc/nodeinit/config.yaml", "0600", &bastion_config(loaded, inputs)?.unwrap_or_default());
+            files += &file("/etc/nodeinit/config.yaml", "0600", &bastion_config(loaded).unwrap_or_default());
             files += &file("/etc/systemd/system/nodeinit.service", "0644", &bare(UNIT));
             let mac = inputs.inner_mac.as_deref().unwrap_or_default();
             files += &file(INNER_AT, "0644", &bare(&INNER.replace("@MAC@", mac)));
