@@ -299,6 +299,11 @@ fn by_name(objects: Vec<Value>) -> BTreeMap<String, Value> {
         if let Some(pod) = object.pointer_mut("/spec/template/spec").and_then(Value::as_object_mut) {
             pod.remove("topologySpreadConstraints");
         }
+        // kube-proxy pings the API server more often than in kubeadm: `manifests/kube-proxy.yaml` explains why.
+        let ping = json!({"name": "HTTP2_READ_IDLE_TIMEOUT_SECONDS", "value": "2"});
+        if let Some(env) = object.pointer_mut("/spec/template/spec/containers/0/env").and_then(Value::as_array_mut) {
+            env.retain(|variable| *variable != ping);
+        }
         for subject in object.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten() {
             subject.as_object_mut().unwrap().remove("apiGroup");
         }
