@@ -413,10 +413,7 @@ pub(crate) fn an_upgrade_survives_ctrl_c_power_cuts_and_a_broken_image() {
     // Another master ends what the first one began, when it has the newest configuration.
     let last = &upgrade.cluster.masters[2];
     last.nodeinit(&format!("upgrade apply {next}")).exits(78).says(&["is older than that of", "copy /etc/nodeinit"]);
-    last.must("mkdir -p /etc/nodeinit/conf.d");
-    for file in first.must("ls /etc/nodeinit/config.yaml /etc/nodeinit/conf.d/*").lines() {
-        last.put(file, &first.must(&format!("cat {file}")));
-    }
+    copy_configuration(first, last);
     let ended = last.nodeinit(&format!("upgrade apply {next}"));
     eprintln!("{}", ended.text());
     ended.exits(0).says(&[&format!("have Kubernetes {next}")]);
@@ -424,6 +421,50 @@ pub(crate) fn an_upgrade_survives_ctrl_c_power_cuts_and_a_broken_image() {
     // The last one has the operator's file until another master leads.
     first.nodeinit("up").exits(0);
     upgrade.is_complete();
+}
+
+/// The last etcd of an upgrade has started, and all members have changed their data. The power fails, and its machine starts first.
+pub(crate) fn an_etcd_that_waits_for_its_quorum_keeps_its_version() {
+    let upgrade = Upgrade::ready(2, 0);
+    let (first, last, next) = (upgrade.first(), &upgrade.cluster.masters[1], &upgrade.next);
+    let pause = "ctr -n k8s.io images ls -q | grep -m 1 /pause:";
+    last.must(&format!("ctr -n k8s.io images tag --force $({pause}) registry.k8s.io/kube-apiserver:{next}"));
+    upgrade.apply().exits(1).says(&[&format!("{} was not upgraded", last.name())]);
+    upgrade.every_api_server_has(&[next, &version()]);
+    last.must(&format!("ctr -n k8s.io images import /opt/lab/releases/{next}/images/kube-apiserver.tar"));
+    first.must("echo 'timeouts: {etcd: 40s}' >>/etc/nodeinit/config.yaml");
+    copy_configuration(first, last);
+    last.add_failpoints();
+    last.must("rm -f /root/points");
+    let killed = "NODEINIT_FAILPOINTS=/root/points NODEINIT_FAILPOINTS_OF=started nodeinit-failpoints";
+    last.run(&format!("{killed} upgrade apply {next}; exit $?")).exits(137);
+    assert_eq!(last.must("cat /root/points"), "started etcd\n");
+    let raised = "cd /etc/kubernetes/pki/etcd
+        curl -s --cacert ca.crt --cert server.crt --key server.key https://127.0.0.1:2379/version | grep -q '\"etcdcluster\":\"3.7'";
+    first.until("the cluster version 3.7 of etcd", 60.0, raised);
+    for master in &upgrade.cluster.masters {
+        master.cut_power();
+    }
+    last.boot();
+    let waits = last.nodeinit("up").exits(75);
+    eprintln!("{}", waits.text());
+    waits.says(&["a healthy etcd"]);
+    last.must("grep -q 'image: registry.k8s.io/etcd:3.7' /etc/kubernetes/manifests/etcd.yaml");
+    first.boot();
+    let ended = last.nodeinit(&format!("upgrade apply {next}"));
+    eprintln!("{}", ended.text());
+    ended.exits(0);
+    // It has the operator's file until another master leads.
+    first.nodeinit("up").exits(0);
+    upgrade.is_complete();
+}
+
+/// Copies the operator's configuration to another master.
+fn copy_configuration(from: &Host, to: &Host) {
+    to.must("mkdir -p /etc/nodeinit/conf.d");
+    for file in from.must("ls /etc/nodeinit/config.yaml /etc/nodeinit/conf.d/*").lines() {
+        to.put(file, &from.must(&format!("cat {file}")));
+    }
 }
 
 /// Lets a master take the artifacts of each version from a directory of its own.

@@ -89,7 +89,7 @@ fn finish(
     if requests_serving_certificate(cluster) {
         plan.add_last(VerifyKubelets);
     }
-    plan.add_last(Ready);
+    plan.add_last(Ready { rolled_out: false });
     for addon in addons::wanted(cluster) {
         plan.add(addon, [Id::Ready]);
     }

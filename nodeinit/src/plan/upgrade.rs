@@ -3,6 +3,7 @@
 use crate::{
     engine::{
         plan::{Plan, PlanBuilder, PlanError},
+        step::Step,
         step_id::StepId as Id,
     },
     plan::Reach,
@@ -183,14 +184,10 @@ fn etcd_first(plan: &mut PlanBuilder, cluster: &Cluster, role: Role) {
 fn prepare(plan: &mut PlanBuilder, cluster: &Cluster, role: Role, check: Check) {
     plan.add(check, []);
     plan.add(Fetched, [Id::UpgradeCheck]);
-    for image in images::steps(cluster, role) {
-        plan.add(image, [Id::Fetch]);
-    }
-    if role.is_master()
-        && let Some(etcd) = image_step(cluster)
-    {
-        plan.add(etcd, [Id::Fetch]);
-    }
+    let before = image_step(cluster).filter(|_| role.is_master());
+    let images = images::steps(cluster, role).into_iter().chain(before);
+    // One after the other: etcd serves from the same disk.
+    plan.add_chain(images.map(|image| Box::new(image) as Box<dyn Step>), Id::Fetch);
 }
 
 /// Upgrades this machine.
@@ -223,7 +220,7 @@ fn objects(plan: &mut PlanBuilder, cluster: &Cluster) {
         plan.add(Objects::CoreDns, [Id::ClusterConfig]);
     }
     // A node whose kube-proxy restarts does not notice that pods end on a node that is drained.
-    plan.add_last(Ready);
+    plan.add_last(Ready { rolled_out: true });
 }
 
 #[cfg(test)]

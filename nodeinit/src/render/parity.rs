@@ -304,6 +304,10 @@ fn by_name(objects: Vec<Value>) -> BTreeMap<String, Value> {
         if let Some(env) = object.pointer_mut("/spec/template/spec/containers/0/env").and_then(Value::as_array_mut) {
             env.retain(|variable| *variable != ping);
         }
+        // Its pods are replaced faster.
+        if let Some(strategy) = object.pointer_mut("/spec/updateStrategy").and_then(Value::as_object_mut) {
+            strategy.remove("rollingUpdate");
+        }
         for subject in object.get_mut("subjects").and_then(Value::as_array_mut).into_iter().flatten() {
             subject.as_object_mut().unwrap().remove("apiGroup");
         }

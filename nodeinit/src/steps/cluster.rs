@@ -14,7 +14,7 @@ use crate::{
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use nodeinit_base::Wait;
-use nodeinit_config::{Secret, cluster::Cni};
+use nodeinit_config::cluster::Cni;
 use serde_json::Value;
 use std::{net::IpAddr, ops::ControlFlow, path::Path, time::Duration};
 
@@ -62,14 +62,24 @@ const METRICS_LIMIT: Duration = Duration::from_secs(20);
 /// Limit of one request to another machine's API: nothing answers at an unused address.
 const LOOK_LIMIT: Duration = Duration::from_secs(1);
 
+/// Returns a client of another master's API server.
+///
+/// # Errors
+/// If `super-admin.conf` is missing or damaged.
+pub(super) fn client_at(cx: &Context, address: IpAddr) -> Result<KubeClient, String> {
+    let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
+    let kubeconfig = cx.files.read_secret_text(&path).map_err(|e| e.to_string())?;
+    let kubeconfig = kubeconfig.ok_or_else(|| format!("{} is missing", path.display()))?;
+    KubeClient::from_kubeconfig(kubeconfig.expose(), local_api(address)).map_err(|e| e.to_string())
+}
+
 /// Whether the API at another machine's address is ready; otherwise returns which checks fail.
 pub(super) async fn ready_at(cx: &Context, address: IpAddr) -> ControlFlow<(), String> {
-    let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
-    let kubeconfig = match cx.files.read_secret_text(&path) {
-        Ok(text) => text.unwrap_or_else(|| Secret::new(String::new())),
-        Err(e) => return ControlFlow::Continue(e.to_string()),
+    let client = match client_at(cx, address) {
+        Ok(client) => client,
+        Err(e) => return ControlFlow::Continue(e),
     };
-    let ask = async { KubeClient::from_kubeconfig(kubeconfig.expose(), local_api(address))?.health("/readyz").await };
+    let ask = client.health("/readyz");
     match tokio::time::timeout(LOOK_LIMIT, ask).await {
         Ok(Ok((status, _))) if status.is_success() => ControlFlow::Break(()),
         Ok(Ok((status, _))) => ControlFlow::Continue(status.to_string()),
@@ -83,10 +93,8 @@ pub(super) async fn ready_at(cx: &Context, address: IpAddr) -> ControlFlow<(), S
 /// # Errors
 /// Why there is no answer.
 pub(super) async fn metrics_at(cx: &Context, address: IpAddr) -> Result<String, String> {
-    let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
-    let kubeconfig = cx.files.read_secret_text(&path).map_err(|e| e.to_string())?;
-    let kubeconfig = kubeconfig.ok_or_else(|| format!("{} is missing", path.display()))?;
-    let ask = async { KubeClient::from_kubeconfig(kubeconfig.expose(), local_api(address))?.health("/metrics").await };
+    let client = client_at(cx, address)?;
+    let ask = client.health("/metrics");
     match tokio::time::timeout(METRICS_LIMIT, ask).await {
         Ok(Ok((status, text))) if status.is_success() => Ok(text),
         Ok(Ok((status, _))) => Err(status.to_string()),
@@ -105,11 +113,8 @@ fn cluster_configuration(config_map: &Value) -> Option<&str> {
 /// Reads `kubeadm-config` from the API at another machine's address: empty if the cluster has none yet, `None` if the API does not
 /// answer within `limit`.
 pub(super) async fn kubeadm_config_at(cx: &Context, address: IpAddr, limit: Duration) -> Option<String> {
-    let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
-    let kubeconfig = cx.files.read_secret_text(path).ok()??;
-    let ask =
-        async { KubeClient::from_kubeconfig(kubeconfig.expose(), local_api(address))?.find(KUBEADM_CONFIG).await };
-    let found = tokio::time::timeout(limit, ask).await.ok()?.ok()?;
+    let client = client_at(cx, address).ok()?;
+    let found = tokio::time::timeout(limit, client.find(KUBEADM_CONFIG)).await.ok()?.ok()?;
     Some(found.as_ref().and_then(cluster_configuration).unwrap_or_default().to_owned())
 }
 

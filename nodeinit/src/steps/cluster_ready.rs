@@ -22,8 +22,14 @@ use nodeinit_config::cluster::Cni;
 use serde_json::Value;
 use std::{ops::ControlFlow, time::Duration};
 
+const HINT: &str =
+    "see `kubectl --kubeconfig /etc/kubernetes/admin.conf get pods -A -o wide`, then run the same command again";
+
 /// Step `ready`: the node is Ready, and the configured addons run.
-pub struct Ready;
+pub struct Ready {
+    /// Also waits until every node has the current pods of the DaemonSets.
+    pub rolled_out: bool,
+}
 
 /// Returns the objects of the addons that run on every node.
 pub(super) fn of_every_node(cx: &Context) -> Result<Vec<Value>, StepError> {
@@ -83,15 +89,64 @@ async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, St
     Ok(None)
 }
 
-/// Returns how many pods a workload should have, and how many run; those of a DaemonSet as it is now described.
+/// A DaemonSet that has not replaced all of its pods.
+#[derive(Debug, PartialEq, Eq)]
+struct Outdated {
+    name: String,
+    current: i64,
+    wanted: i64,
+}
+
+/// Returns the first DaemonSet that still replaces pods. While a node is not Ready, Kubernetes may replace none anywhere: then this does not
+/// count.
+async fn outdated(cx: &Context, workloads: &[Value]) -> Result<Option<Outdated>, StepError> {
+    let client = client(cx)?;
+    for workload in workloads.iter().filter(|workload| workload["kind"] == "DaemonSet") {
+        let path = client.path_of(workload).await.map_err(|e| refused(workload, e))?;
+        let live: Value = client.find(&path).await.map_err(|e| refused(workload, e))?.unwrap_or_default();
+        let Some(outdated) = replacing(&live) else { continue };
+        let nodes: List<Node> = client.get("/api/v1/nodes").await.map_err(|e| refused(workload, e))?;
+        return Ok(nodes.items.iter().all(Node::is_ready).then_some(outdated));
+    }
+    Ok(None)
+}
+
+fn replacing(live: &Value) -> Option<Outdated> {
+    let number = |at: &str| live["status"][at].as_i64().unwrap_or_default();
+    let unseen = live["status"]["observedGeneration"] != live["metadata"]["generation"];
+    let current = if unseen { 0 } else { number("updatedNumberScheduled").min(number("numberAvailable")) };
+    let outdated = Outdated { name: title(live), current, wanted: number("desiredNumberScheduled") };
+    (live["spec"]["updateStrategy"]["type"] != "OnDelete" && current < outdated.wanted).then_some(outdated)
+}
+
+/// Waits until the DaemonSets have replaced their pods: `timeouts.node`, and again while there is progress in that time.
+async fn roll_out(cx: &Context, workloads: &[Value]) -> Result<(), StepError> {
+    loop {
+        let (mut first, mut latest) = (None, None);
+        let look = async || match outdated(cx, workloads).await {
+            Ok(None) => ControlFlow::Break(()),
+            Ok(Some(outdated)) => {
+                let what = format!("{}: {} of {} pods are current", outdated.name, outdated.current, outdated.wanted);
+                first.get_or_insert_with(|| what.clone());
+                latest = Some(what.clone());
+                ControlFlow::Continue(what)
+            }
+            Err(e) => ControlFlow::Continue(e.to_string()),
+        };
+        let wait = Wait::new("the addons' new pods on every node", cx.cluster.timeouts.node);
+        match wait.at_most_every(Duration::from_millis(500)).until(look).await {
+            Err(late) if first == latest => return Err(StepError::from(late).hint(HINT)),
+            Err(_) => {}
+            Ok(()) => return Ok(()),
+        }
+    }
+}
+
+/// Returns how many pods a workload should have, and how many run.
 fn pods(live: &Value) -> (i64, i64) {
     let number = |at: &str| live["status"][at].as_i64().unwrap_or_default();
     match live["kind"].as_str() {
-        Some("DaemonSet") => {
-            let replaces = live["spec"]["updateStrategy"]["type"] != "OnDelete";
-            let updated = if replaces { number("updatedNumberScheduled") } else { i64::MAX };
-            (number("desiredNumberScheduled"), number("numberAvailable").min(updated))
-        }
+        Some("DaemonSet") => (number("desiredNumberScheduled"), number("numberAvailable")),
         _ => (live["spec"]["replicas"].as_i64().unwrap_or(1), number("availableReplicas")),
     }
 }
@@ -147,12 +202,18 @@ impl Step for Ready {
         if ready(cx).await.is_continue() {
             return Ok(State::needed(self.title()));
         }
-        Ok(State::of(lacking(cx, &workloads(cx)?).await?.into_iter().collect()))
+        let workloads = workloads(cx)?;
+        let mut lacking = lacking(cx, &workloads).await?;
+        if self.rolled_out && lacking.is_none() {
+            lacking = outdated(cx, &workloads).await?.map(|outdated| format!("{}: replace its pods", outdated.name));
+        }
+        Ok(State::of(lacking.into_iter().collect()))
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let workloads = workloads(cx)?;
-        wait_until_ready(cx, async || lacking(cx, &workloads).await).await
+        wait_until_ready(cx, async || lacking(cx, &workloads).await).await?;
+        if self.rolled_out { roll_out(cx, &workloads).await } else { Ok(()) }
     }
 }
 
@@ -167,8 +228,31 @@ pub(super) async fn wait_until_ready(
         Err(e) => ControlFlow::Continue(e.to_string()),
     };
     let wait = Wait::new("a Ready node with running addons", cx.cluster.timeouts.node);
-    let hint =
-        "see `kubectl --kubeconfig /etc/kubernetes/admin.conf get pods -A -o wide`, then run the same command again";
     let wait = wait.at_most_every(Duration::from_millis(100));
-    wait.until(look).await.map_err(|late| StepError::from(late).hint(hint))
+    wait.until(look).await.map_err(|late| StepError::from(late).hint(HINT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// One of three nodes is down: Kubernetes replaces no pod.
+    #[test]
+    fn pods_that_are_not_replaced_run_nevertheless() {
+        let daemon = |strategy: &str, updated: i64, observed: i64| {
+            let status = json!({
+                "desiredNumberScheduled": 3, "numberAvailable": 2, "updatedNumberScheduled": updated, "observedGeneration": observed
+            });
+            let metadata = json!({"name": "a", "generation": 2});
+            json!({"kind": "DaemonSet", "metadata": metadata, "spec": {"updateStrategy": {"type": strategy}}, "status": status})
+        };
+        assert_eq!(pods(&daemon("RollingUpdate", 0, 2)), (3, 2));
+        assert_eq!(too_few(&daemon("RollingUpdate", 0, 2), 2, 2), None);
+        let outdated = |current| Some(Outdated { name: "DaemonSet a".into(), current, wanted: 3 });
+        assert_eq!(replacing(&daemon("RollingUpdate", 1, 2)), outdated(1));
+        assert_eq!(replacing(&daemon("RollingUpdate", 3, 2)), outdated(2), "one does not run yet");
+        assert_eq!(replacing(&daemon("RollingUpdate", 3, 1)), outdated(0), "the controller has not seen the change");
+        assert_eq!(replacing(&daemon("OnDelete", 0, 2)), None);
+    }
 }

@@ -3,6 +3,7 @@
 pub(super) mod back_off;
 pub(super) mod hand_over;
 mod kubelet_ca;
+mod leaders;
 pub(super) mod restart;
 
 use crate::{
@@ -304,14 +305,6 @@ impl Healthy {
                 })
             }
         }
-    }
-
-    /// Whether the component is healthy with the manifest that is in place.
-    ///
-    /// # Errors
-    /// If that manifest cannot be read.
-    pub(super) async fn as_placed(&self, cx: &Context) -> Result<bool, StepError> {
-        Ok(self.health(cx, &placed_command(cx, self.0)?).await.is_break())
     }
 
     /// Whether the component with these flags is healthy.

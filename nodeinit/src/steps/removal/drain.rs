@@ -23,6 +23,9 @@ const SILENCE: Duration = Duration::from_secs(16);
 /// Pause before the eviction of a pod is tried again that its budget protects: it doubles up to the one of `kubectl drain`.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(5));
 
+/// The taint of a cordoned node. Source: the node lifecycle controller in Kubernetes.
+const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
+
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 const BUDGETS: &str = "/apis/policy/v1/poddisruptionbudgets";
 
@@ -101,12 +104,12 @@ fn protected(pods: &[Pod], budgets: &[PodDisruptionBudget]) -> Vec<String> {
     obstacles
 }
 
-/// Evicts all pods except those of DaemonSets and static pods, and waits until they are gone. It respects PodDisruptionBudgets
-/// and retries the pods that they protect until the deadline.
+/// Evicts all pods of a cordoned node except those of DaemonSets and static pods, and waits until they are gone. It respects
+/// PodDisruptionBudgets and retries the pods that they protect until the deadline.
 ///
 /// # Errors
-/// If pods without a controller would be lost and `force` is not set; or if pods are left at the deadline, each with its
-/// reason.
+/// If pods without a controller would be lost and `force` is not set; if no kube-controller-manager acts; or if pods are left at the
+/// deadline, each with its reason.
 pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -> Result<(), StepError> {
     let pods = pods(client, name).await.map_err(|e| unlisted(&format!("the pods of {name}"), e))?;
     // A pod may have been created since the check.
@@ -114,6 +117,7 @@ pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -
         let hint = format!("delete them, or add --force; `kubectl uncordon {name}` lets {name} take new pods again");
         return Err(StepError::new(format!("{name} cannot be drained: {why}")).hint(hint));
     }
+    controllers_act(cx, client, name).await?;
     cx.report.note("drain", format!("evicting {} pods from {name}", pods.len()));
     let limit = cx.cluster.timeouts.node;
     let mut last = (None, Instant::now());
@@ -130,6 +134,25 @@ pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -
         StepError::from(late).exit(Exit::TryAgain).hint(format!(
             "{name} takes no new pods (`kubectl uncordon {name}` undoes that); delete or fix the pods named above, then try again"
         ))
+    })
+}
+
+/// Waits until a kube-controller-manager has tainted the cordoned node. Without one, evicted pods stay endpoints of their Services, and
+/// nothing replaces them.
+async fn controllers_act(cx: &Context, client: &KubeClient, name: &str) -> Result<(), StepError> {
+    let look = async || match client.find::<Node>(&format!("/api/v1/nodes/{name}")).await {
+        Ok(Some(node)) if node.spec.unschedulable && node.spec.taints.iter().all(|t| t["key"] != UNSCHEDULABLE) => {
+            ControlFlow::Continue(format!("{name} is cordoned and has no taint {UNSCHEDULABLE}"))
+        }
+        Ok(_) => ControlFlow::Break(()),
+        Err(e) => ControlFlow::Continue(e.to_string()),
+    };
+    let limit = cx.cluster.timeouts.control_plane;
+    let wait = Wait::new("a kube-controller-manager that acts", limit).at_most_every(Duration::from_millis(200));
+    wait.until(look).await.map_err(|late| {
+        let hint =
+            "see the log of kube-controller-manager on each master; pods are evicted only while one replaces them";
+        StepError::from(late).exit(Exit::TryAgain).hint(hint)
     })
 }
 

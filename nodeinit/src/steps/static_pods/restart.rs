@@ -1,6 +1,6 @@
 //! Restarts a static pod with a changed manifest; etcd and the API server one master after the other.
 
-use super::{Healthy, containers, explain, hand_over, has_pod, keeps, manifest_path};
+use super::{Healthy, containers, explain, hand_over, has_pod, keeps, leaders, manifest_path};
 use crate::{
     api::cri::{self, Container, ContainerState, Cri, CriError},
     context::Context,
@@ -149,7 +149,8 @@ async fn replaced(cx: &Context, former: Option<Container>, turn: &mut Turn) -> R
     Ok(wait.at_most_every(PAUSE).until(look).await?)
 }
 
-/// Stops the component: removes its manifest, and waits until the kubelet has removed its pod. Before the API server, kube-vip.
+/// Stops the component: removes its manifest, and waits until the kubelet has removed its pod. Before the API server, kube-vip; after it,
+/// the controllers of other masters lead.
 ///
 /// # Errors
 /// If the manifest cannot be removed, or containerd does not answer.
@@ -188,11 +189,14 @@ pub(in crate::steps) async fn stop(cx: &Context, component: Component) -> Result
         // The kubelet stops it before it starts the next one.
         cx.report.note(name, format!("{late}; continuing"));
     }
+    if component == Component::ApiServer {
+        leaders::release(cx).await;
+    }
     Ok(())
 }
 
 /// Ends containers at once. If that fails, the kubelet ends them.
-async fn end(containers: Vec<Container>) {
+pub(super) async fn end(containers: Vec<Container>) {
     let Ok(cri) = Cri::connect(cri::SOCKET).await else { return };
     for container in containers.iter().filter(|container| container.state == ContainerState::Running) {
         let _ = cri.kill_container(&container.id).await;

@@ -4,7 +4,7 @@
 
 use super::{
     check::numbers,
-    replace::{image, restore},
+    replace::{image, restore, stop_all},
     rerun,
 };
 use crate::{
@@ -83,19 +83,18 @@ impl Step for EtcdFirst {
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let Some(before) = before(cx) else { return Ok(()) };
-        for component in [Component::Etcd, Component::ApiServer] {
+        for component in Component::ALL {
             former::keep(cx, component.name(), vec![static_pods::manifest_path(component)]).await?;
         }
         let manifest = static_pods::manifest(&before, Component::Etcd)?;
-        let turn = Turn::take(cx, &[Component::Etcd, Component::ApiServer]).await?;
+        let mut turn = Turn::take(cx, &[Component::Etcd, Component::ApiServer]).await?;
         let replaced = async {
-            restart::stop(cx, Component::ApiServer).await?;
-            restart::stop(cx, Component::Etcd).await?;
+            stop_all(cx, &mut turn).await.map_err(|failure| failure.1)?;
             restart::start(cx, Component::Etcd, manifest).await?;
             former::forget(cx, Component::Etcd.name()).await
         };
         let replaced = replaced.await;
-        // The API server does not change: it starts again in either case.
+        // The others do not change: they start again in either case.
         let restored = restore(cx).await;
         turn.end().await;
         let failed = |what: String| StepError::new(what).hint(rerun(cx));

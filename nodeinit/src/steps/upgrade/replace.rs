@@ -8,12 +8,12 @@ use crate::{
     context::Context,
     engine::{
         error::{Exit, StepError},
+        journal::Journal,
         step::{State, Step},
         step_id::StepId,
     },
-    host::{failpoint, files::NewFile},
+    host::{failpoint, files::NewFile, processes},
     steps::{
-        cluster,
         etcd::Turn,
         former,
         static_pods::{self, Healthy, hand_over, manifest_path, restart},
@@ -26,22 +26,18 @@ use nodeinit_config::{
     yaml,
 };
 use serde_json::Value;
-use std::{collections::BTreeMap, time::Duration};
-use tokio::time::timeout;
+use std::collections::BTreeMap;
 
 /// Returns the image of the pod's container.
 pub(super) fn image(pod: &Value) -> &str {
     pod.pointer("/spec/containers/0/image").and_then(Value::as_str).unwrap_or("none")
 }
 
-/// A control plane that works answers within this time after its machine has started.
-const SETTLING: Duration = Duration::from_secs(60);
-
 /// Step `upgrade-control-plane`: this master's static pods and its kubelet have the new version and are healthy.
 pub struct ReplaceControlPlane;
 
 /// A component, or the kubelet, that does not work, and why.
-struct Failure(&'static str, StepError);
+pub(super) struct Failure(&'static str, pub(super) StepError);
 
 #[async_trait(?Send)]
 impl Step for ReplaceControlPlane {
@@ -141,13 +137,13 @@ async fn replace(cx: &Context, mut manifests: BTreeMap<Component, NewFile>, turn
     kubelet::is_ready(cx).await.map_err(failed(kubelet::NAME))
 }
 
-/// Stops all static pods of the control plane, the API server first: no request waits for an etcd that is stopped.
-async fn stop_all(cx: &Context, turn: &mut Turn) -> Result<(), Failure> {
+/// Stops all static pods of the control plane, etcd last: no request waits for an etcd that is stopped.
+pub(super) async fn stop_all(cx: &Context, turn: &mut Turn) -> Result<(), Failure> {
     let stop =
         async |component: Component| restart::stop(cx, component).await.map_err(|why| Failure(component.name(), why));
-    stop(ApiServer).await?;
+    try_join_all([ApiServer, ControllerManager, Scheduler].map(stop)).await?;
     turn.renew().await;
-    try_join_all([ControllerManager, Scheduler, Etcd].map(stop)).await.map(drop)
+    stop(Etcd).await
 }
 
 /// Restores what is kept, and returns the error of the step.
@@ -201,7 +197,7 @@ async fn keep_all_with_kubelet(cx: &Context) -> Result<(), StepError> {
 /// # Errors
 /// If a file cannot be restored.
 pub async fn bring_back(cx: &Context) -> Result<Vec<&'static str>, StepError> {
-    let is_upgraded = cx.journal.state().upgrade.is_some();
+    let is_upgraded = is_upgraded(cx)?;
     let mut back = Vec::new();
     for component in Component::ALL {
         let name = component.name();
@@ -217,6 +213,11 @@ pub async fn bring_back(cx: &Context) -> Result<Vec<&'static str>, StepError> {
     Ok(back)
 }
 
+/// Whether an upgrade of this machine has not ended. A context from before the upgrade may not know of it.
+fn is_upgraded(cx: &Context) -> Result<bool, StepError> {
+    Ok(Journal::read_only(&cx.files)?.state().upgrade.is_some())
+}
+
 /// Starts again what a run stopped that was interrupted, and reports it.
 pub async fn start_again(cx: &Context, command: &str) {
     match bring_back(cx).await {
@@ -230,20 +231,13 @@ pub async fn start_again(cx: &Context, command: &str) {
 /// Makes the control plane of a master work whose upgrade was interrupted, because the checks need it: as it is, or as it was before.
 ///
 /// # Errors
-/// If the former version does not become healthy.
+/// If etcd runs and does not become healthy, as without a quorum; or if the former version does not become healthy.
 pub async fn resume(cx: &Context) -> Result<(), StepError> {
-    let placed = |component| cx.files.exists(manifest_path(component));
-    if is_interrupted(cx)? && !(placed(Etcd) && placed(ApiServer) && works(cx).await) {
-        let note = "the interrupted upgrade left a control plane that does not work; restoring the former version";
-        cx.report.note("start", note);
-        if placed(Etcd) && Healthy(Etcd).as_placed(cx).await? {
-            // It may have written what the former one cannot read.
-            former::forget(cx, Etcd.name()).await?;
-        }
-        restore(cx).await.map_err(|e| {
-            let hint = format!("see `journalctl -u kubelet` and /var/log/pods on {}; {}", cx.node.name, rerun(cx));
-            StepError::caused("the former version does not work either", e).hint(hint)
-        })?;
+    if is_interrupted(cx)?
+        && let Err(e) = works_or_return(cx).await
+    {
+        start_again(cx, "start").await;
+        return Err(e);
     }
     for name in bring_back(cx).await? {
         cx.report.note("start", format!("started the former {name} again, which an interrupted run had stopped"));
@@ -251,9 +245,34 @@ pub async fn resume(cx: &Context) -> Result<(), StepError> {
     Ok(())
 }
 
+/// Waits until the components that are placed work; restores the former ones if they do not.
+async fn works_or_return(cx: &Context) -> Result<(), StepError> {
+    let placed = |component| cx.files.exists(manifest_path(component));
+    let etcd = placed(Etcd) && works(cx, Etcd).await?;
+    if etcd {
+        // It may have written what the former one cannot read.
+        former::forget(cx, Etcd.name()).await?;
+        if placed(ApiServer) && works(cx, ApiServer).await? {
+            return Ok(());
+        }
+    }
+    let note = "the interrupted upgrade left a control plane that does not work; restoring the former version";
+    cx.report.note("start", note);
+    let turn = if etcd { Some(Turn::take(cx, &[Etcd, ApiServer]).await?) } else { None };
+    let restored = restore(cx).await;
+    if let Some(turn) = turn {
+        turn.end().await;
+    }
+    restored.map_err(|e| {
+        let (exit, hint) =
+            (e.exit, "see `journalctl -u kubelet` and /var/log/pods here, then run the same command again");
+        StepError::caused("the former version does not work either", e).exit(exit).hint(hint)
+    })
+}
+
 /// Whether an upgrade of this master stopped while it replaced components.
 fn is_interrupted(cx: &Context) -> Result<bool, StepError> {
-    if !cx.node.role.is_master() || cx.journal.state().upgrade.is_none() {
+    if !cx.node.role.is_master() || !is_upgraded(cx)? {
         return Ok(false);
     }
     for component in Component::ALL {
@@ -264,21 +283,20 @@ fn is_interrupted(cx: &Context) -> Result<bool, StepError> {
     Ok(false)
 }
 
-/// Whether etcd and the API server with the manifests in place become healthy.
-async fn works(cx: &Context) -> bool {
-    let healthy = async {
-        for component in [Etcd, ApiServer] {
-            Healthy(component).wait(cx, &static_pods::placed_command(cx, component)?).await?;
-        }
-        Ok::<_, StepError>(())
-    };
-    if cluster::ready(cx).await.is_break() {
-        return true;
-    }
+/// Whether a component becomes healthy with the manifest in place. `false`: it exits again and again, or does not start.
+///
+/// # Errors
+/// If etcd runs at the deadline: it may wait for its quorum, and the former one may not be able to read its data.
+async fn works(cx: &Context, component: Component) -> Result<bool, StepError> {
+    let command = static_pods::placed_command(cx, component)?;
+    let former = static_pods::containers(component).await.unwrap_or_default();
+    let health = Healthy(component);
     tokio::select! {
-        healthy = timeout(SETTLING, healthy) => matches!(healthy, Ok(Ok(()))),
-        _ = restart::exits_again_and_again(cx, Etcd, &[]) => false,
-        _ = restart::exits_again_and_again(cx, ApiServer, &[]) => false,
+        healthy = health.wait(cx, &command) => match healthy {
+            Err(late) if component == Etcd && processes::runs(&cx.files, &command) => Err(late),
+            healthy => Ok(healthy.is_ok()),
+        },
+        _ = restart::exits_again_and_again(cx, component, &former) => Ok(false),
     }
 }
 
@@ -297,7 +315,8 @@ mod tests {
         let is_kept = || !former::list(&cx.files, "kube-apiserver").unwrap().is_empty();
         for is_upgraded in [false, true] {
             if is_upgraded {
-                cx.journal.intend(vec![Record::Upgrade { version: "v1.38.0".into() }]).unwrap();
+                let other = Journal::open(&cx.files).unwrap();
+                other.intend(vec![Record::Upgrade { version: "v1.38.0".into() }]).unwrap();
             }
             keep().await;
             assert!(bring_back(&cx).await.unwrap().is_empty());
