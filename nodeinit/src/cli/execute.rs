@@ -36,15 +36,18 @@ pub(super) fn begin(cx: &Context, command: &str, accept_clock: bool) -> Result<(
     Ok(())
 }
 
-/// Runs the plan until it ends, or until Ctrl-C or SIGTERM. `done` is what the last line says of a run that changed something;
-/// `other` is the other machine that the command is about.
+/// Runs the plan until it ends, or until Ctrl-C or SIGTERM; then starts again what it has stopped. `done` is what the last line says of a
+/// run that changed something; `other` is the other machine that the command is about.
 pub(super) async fn run(cx: &Context, command: &str, plan: &Plan, done: &str, other: Option<&str>) -> Exit {
-    let outcome = tokio::select! {
-        outcome = runner::run(plan, cx) => outcome,
+    let exit = tokio::select! {
+        outcome = runner::run(plan, cx) => tell(cx, command, outcome, done, other),
         never = agent::approve(cx) => match never {},
-        name = stopped() => return interrupted(cx, command, name),
+        name = stopped() => interrupted(cx, command, name),
     };
-    tell(cx, command, outcome, done, other)
+    if exit != Exit::Done {
+        replace::start_again(cx, command).await;
+    }
+    exit
 }
 
 /// Does the work under the lease, if there is one. If the lease ends first, starts again what the work has stopped.

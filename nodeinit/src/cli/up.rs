@@ -353,8 +353,6 @@ async fn run(cx: &Context, command: &str, reach: &Reach, permit: Permit) -> Resu
         {
             cx.report.note(command, note);
         }
-    } else {
-        replace::start_again(cx, command).await;
     }
     Ok(exit)
 }

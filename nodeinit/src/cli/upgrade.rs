@@ -485,9 +485,6 @@ async fn apply_one(
     let exit = execute::run(&cx, &command, &plan, &done, None).await;
     if exit == Exit::Done {
         load::keep_for_boot(&cx, &change.options.common.source).await.map_err(start)?;
-    } else {
-        // Ctrl-C may have come while the control plane was stopped.
-        replace::start_again(&cx, &command).await;
     }
     Ok(exit)
 }
@@ -511,11 +508,7 @@ async fn staged(args: &Stage, part: &str, plan: impl Fn(&Cluster, Role, Check) -
     let command = format!("upgrade {part} {}", args.version);
     execute::begin(&cx, &command, false).map_err(start)?;
     let done = format!("{} is prepared for Kubernetes {}", cx.node.name, args.version);
-    let exit = execute::run(&cx, &command, &plan, &done, None).await;
-    if exit != Exit::Done {
-        replace::start_again(&cx, &command).await;
-    }
-    Ok(exit)
+    Ok(execute::run(&cx, &command, &plan, &done, None).await)
 }
 
 #[cfg(test)]

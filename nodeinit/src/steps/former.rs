@@ -21,7 +21,7 @@ fn kept(component: &str, path: &Path) -> PathBuf {
     directory(component).join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// Keeps the component's files, except those that an interrupted upgrade has kept already.
+/// Keeps the component's files, except those that an interrupted run has kept already.
 pub(in crate::steps) async fn keep(
     cx: &Context,
     component: &'static str,

@@ -99,8 +99,8 @@ async fn stop_and_start(cx: &Context, component: Component, manifest: NewFile) -
     former::keep(cx, component.name(), vec![manifest.path.clone()]).await?;
     stop(cx, component).await?;
     let started = start(cx, component, manifest).await;
-    former::forget(cx, component.name()).await?;
-    started
+    let forgotten = former::forget(cx, component.name()).await;
+    started.and(forgotten)
 }
 
 /// Writes the manifest of a component that does not run, and waits until it is healthy. After the API server, kube-vip starts.

@@ -171,12 +171,18 @@ pub(super) async fn restore(cx: &Context) -> Result<(), StepError> {
         }
     }
     kubelet::restore(cx).await?;
-    for component in kept {
+    let start = async |component: Component| {
         former::restore(cx, component.name(), false).await?;
         failpoint("restored", component.name());
         Healthy(component).wait(cx, &static_pods::placed_command(cx, component)?).await?;
-        former::forget(cx, component.name()).await?;
+        former::forget(cx, component.name()).await
+    };
+    let (controllers, servers): (Vec<_>, Vec<_>) =
+        kept.into_iter().partition(|component| matches!(component, ControllerManager | Scheduler));
+    for server in servers {
+        start(server).await?;
     }
+    try_join_all(controllers.into_iter().map(start)).await?;
     hand_over::end(cx)
 }
 
