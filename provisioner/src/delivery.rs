@@ -24,7 +24,6 @@ use nodeinit_config::{
     Cluster, Loaded, OpenStack, Secret,
     cluster::{API_PORT, Endpoint, Machine, Role},
 };
-pub use replace::is_replaced;
 use serde_json::json;
 pub use state::State;
 use std::{

@@ -102,7 +102,7 @@ pub enum Error {
         /// What became of the others.
         rest: &'static str,
     },
-    /// A machine is replaced, but nodeinit failed on other machines, which must learn its new address and host key.
+    /// A machine is replaced, but the master that leads could not tell all other machines its new address and host key.
     #[error("{machine} is replaced, but not all other machines know its new address and host key: {what}")]
     OthersFailed {
         /// The machine that is replaced.

@@ -65,14 +65,20 @@ pub const CHRONY: [&str; 2] = ["chrony.service", "chronyd.service"];
 pub const CHRONY_FILES: [&str; 2] = ["/etc/chrony/chrony.conf", "/etc/chrony.conf"];
 
 /// A script of sh that prints `yes` if the distribution asks for a reboot: with a file of Debian, or a program of Red Hat or SUSE. Otherwise, it
-/// prints which program failed. dnf's `needs-restarting` ends with 1 in both cases, and prints this sentence only if a reboot is needed.
+/// prints why that is unknown. dnf's `needs-restarting` also fails if a reboot is needed, and prints this sentence only then. Without this
+/// plugin, dnf names the capability of the package to install.
 pub const ASKS_FOR_REBOOT: &str = "[ ! -e /run/reboot-required ] || echo yes
-    if command -v needs-restarting >/dev/null; then
-        said=$(LC_ALL=C needs-restarting -r 2>/dev/null); code=$?
+    asks=
+    if command -v needs-restarting >/dev/null; then asks=needs-restarting
+    elif command -v dnf >/dev/null; then asks='dnf needs-restarting'
+    fi
+    if [ \"$asks\" ]; then
+        said=$(LC_ALL=C $asks -r 2>&1); code=$?
         case \"$code $said\" in
             '0 '*) ;;
             *'Reboot is required'*) echo yes ;;
-            *) echo \"needs-restarting -r ended with $code\" ;;
+            *'command(needs-restarting)'*) echo 'install needs-restarting there (dnf-plugins-core, or dnf5-plugins)' ;;
+            *) echo \"$asks -r ended with $code; run it there\" ;;
         esac
     fi
     if command -v zypper >/dev/null; then
@@ -80,7 +86,7 @@ pub const ASKS_FOR_REBOOT: &str = "[ ! -e /run/reboot-required ] || echo yes
         case $code in
             0) ;;
             102) echo yes ;;
-            *) echo \"zypper needs-rebooting ended with $code\" ;;
+            *) echo \"zypper needs-rebooting ended with $code; run it there\" ;;
         esac
     fi
     true";
@@ -144,11 +150,19 @@ mod tests {
             (
                 "needs-restarting",
                 "echo Error: Failed to download metadata for repo >&2; exit 1",
-                failed("needs-restarting -r ended with 1"),
+                failed("needs-restarting -r ended with 1; run it there"),
+            ),
+            ("dnf", "[ \"$*\" = 'needs-restarting -r' ]", Ok(false)),
+            ("dnf", "echo Reboot is required to fully utilize these updates.; exit 1", Ok(true)),
+            ("dnf", "exit 3", failed("dnf needs-restarting -r ended with 3; run it there")),
+            (
+                "dnf",
+                "echo \"It could be a DNF plugin command, try: dnf install 'dnf-command(needs-restarting)'\" >&2; exit 1",
+                failed("install needs-restarting there (dnf-plugins-core, or dnf5-plugins)"),
             ),
             ("zypper", "exit 0", Ok(false)),
             ("zypper", "exit 102", Ok(true)),
-            ("zypper", "exit 7", failed("zypper needs-rebooting ended with 7")),
+            ("zypper", "exit 7", failed("zypper needs-rebooting ended with 7; run it there")),
         ] {
             let path = format!("/bin/{program}");
             let text = format!("#!/bin/sh\n{script}\n");

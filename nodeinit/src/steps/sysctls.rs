@@ -63,7 +63,7 @@ pub(super) fn fates(cx: &Context) -> Result<Vec<(String, Fate)>, StepError> {
     Ok(fates)
 }
 
-/// Returns a file of others that gives a parameter this value at boot.
+/// Returns a file of others that gives a parameter this value at boot. What cannot be read, such as a directory, sets nothing at boot either.
 fn file_with(cx: &Context, key: &str, value: &str) -> Result<Option<PathBuf>, StepError> {
     let mut paths = vec![PathBuf::from(FILE)];
     for directory in DIRECTORIES {
@@ -72,7 +72,9 @@ fn file_with(cx: &Context, key: &str, value: &str) -> Result<Option<PathBuf>, St
     }
     let (own, wanted) = (cx.journal.state().files, kernel::sysctl_path(key));
     for path in paths.into_iter().filter(|path| !own.contains_key(path)) {
-        let text = cx.files.read_text(&path)?.unwrap_or_default();
+        let Ok(Some(content)) = cx.files.read(&path) else { continue };
+        // A comment may have another encoding.
+        let text = String::from_utf8_lossy(&content);
         let gives = |line: &str| {
             let (name, given) = line.split_once('=')?;
             let is_same = given.split_whitespace().eq(value.split_whitespace());
@@ -124,7 +126,12 @@ mod tests {
             write("etc/sysctl.d/docker.conf", text);
             assert_eq!(fate(), expected, "{text}");
         }
+        let latin1 = b"# Gr\xf6\xdfe\nnet.ipv4.ip_forward=1\n";
+        std::fs::write(dir.path().join("etc/sysctl.d/docker.conf"), latin1).unwrap();
+        std::fs::create_dir(dir.path().join("etc/sysctl.d/a.conf")).unwrap();
+        assert_eq!(fate(), "/etc/sysctl.d/docker.conf also sets it to 1");
         write("etc/sysctl.d/docker.conf", "");
+        assert_eq!(fate(), "restore 0");
         write("proc/sys/net/ipv4/ip_forward", "2\n");
         assert_eq!(fate(), "somebody has changed it since");
         write("proc/sys/net/ipv4/ip_forward", "0\n");

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     apply::Apply,
     balancer,
-    delivery::{is_replaced, open_program},
+    delivery::open_program,
     destroy,
     error::Error,
     machine,
@@ -127,6 +127,12 @@ impl Work<'_> {
         };
         if !self.other_members(&snapshot.ours).is_empty() {
             plan.notes.push(format!("the load balancer does not use {name} until its API server answers again"));
+        }
+        let port = Part::new(Kind::Port, name);
+        let moves = plan.changes(&port, ADDRESS) || snapshot.find(&port).is_some_and(replace::moves);
+        if moves || !self.joins_alone() {
+            let note = "at the end, the master that leads applies its configuration to the other machines, too (`nodeinit up --lead`)";
+            plan.notes.push(note.to_owned());
         }
         if let Some(server) = replace::successor(&snapshot.ours, name) {
             let own = plan.items.iter_mut().filter(|item| item.part.name == name);
@@ -265,12 +271,7 @@ impl Work<'_> {
             let machines = vec![format!("{name} ({state})")];
             return Err(Error::Unhealthy { machines, rest: "no machine was reached" });
         }
-        let ours = found.clone();
-        let replaced = self.delivery(found).replace(name, self.role).await;
-        if is_replaced(&replaced) {
-            replace::end(client, &ours, name).await?;
-        }
-        replaced
+        self.delivery(found).replace(name, self.role).await
     }
 
     fn delivery(&self, found: Vec<Found>) -> crate::delivery::Delivery<'_> {

@@ -13,7 +13,7 @@ use crate::{
 use futures_util::future;
 use nodeinit_base::{Wait, with_causes};
 use nodeinit_config::{
-    Secret,
+    Cluster, Secret,
     cluster::{Machine, Role},
 };
 use nodeinit_protocol::{
@@ -42,6 +42,9 @@ const ADMIN: &str = "/etc/kubernetes/admin.conf";
 
 /// Between two looks for the program.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// How long a master that is up already may take to let us in.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Opens the nodeinit program that is sent to the machines.
 ///
@@ -136,19 +139,24 @@ impl<'a> Master<'a> {
     }
 
     /// Runs a command of nodeinit there with the secrets bundle, which is lent in memory: it contains the host keys of the
-    /// machines as they are now. [`Self::take_back_secrets`] must follow, whatever the result.
+    /// machines as they are now.
     pub(super) async fn nodeinit_with(&mut self, bundle: &Secret<String>, command: &str) -> Result<(), Error> {
         let file = RemoteFile { path: SENT_SECRETS, mode: 0o600, directory: Some(0o700) };
-        self.place(&[Wanted::new(file, bundle.expose().as_bytes().to_vec().into())]).await?;
-        self.nodeinit(command).await
+        let placed = self.place(&[Wanted::new(file, bundle.expose().as_bytes().to_vec().into())]).await;
+        let ended = match placed {
+            Ok(()) => self.nodeinit(command).await,
+            Err(error) => Err(error),
+        };
+        let taken_back = self.take_back_secrets().await;
+        ended.and(taken_back)
     }
 
-    /// Removes what was lent; over another connection, which may take `limit`, if this one is broken.
-    pub(super) async fn take_back_secrets(&mut self, limit: Duration) -> Result<(), Error> {
+    /// Removes what was lent; over another connection if this one is broken.
+    async fn take_back_secrets(&mut self) -> Result<(), Error> {
         let command = format!("rm -f {SENT_SECRETS}");
         match self.session.output(&command, COMMAND).await {
             Err(SshError::Broken { .. }) => {
-                self.session = connect(&self.way, limit).await?;
+                self.session = connect(&self.way, self.work.patience.min(PATIENCE)).await?;
                 self.must(&command).await.map(drop)
             }
             other => other.map(drop).map_err(|e| self.failed(&e)),
@@ -224,9 +232,9 @@ impl<'a> Master<'a> {
     /// As [`Self::nodeinit`], with this on its standard input. It continues there even if the connection breaks: then it is
     /// found again. `group`: where it is written that etcd was bootstrapped, as soon as it is healthy.
     async fn run_nodeinit(&mut self, command: &str, input: &[u8], group: Option<&Found>) -> Result<(), Error> {
-        // It brings up itself, then the other machines.
-        let limit = 2 * run_limit(&self.work.loaded.cluster.timeouts);
-        let mut locked = LockWait::new(self.name(), limit);
+        let cluster = &self.work.loaded.cluster;
+        let limit = fleet_limit(cluster);
+        let mut locked = LockWait::new(self.name(), 2 * run_limit(&cluster.timeouts));
         let mut reconnects = Reconnects::new(self.name());
         loop {
             let (is_healthy, healthy) = (Cell::new(false), Notify::new());
@@ -368,6 +376,12 @@ impl<'a> Master<'a> {
     }
 }
 
+/// Longer than a run on a master that leads may take: it brings up itself, then the other machines, one after another if they restart.
+fn fleet_limit(cluster: &Cluster) -> Duration {
+    let machines = u32::try_from(cluster.machines().count()).unwrap_or(u32::MAX);
+    run_limit(&cluster.timeouts).saturating_mul(machines.saturating_add(1))
+}
+
 /// A file that the master must have.
 fn wanted<'a>(path: &'a str, mode: u32, text: &str) -> Wanted<'a> {
     Wanted::new(RemoteFile { path, mode, directory: Some(0o755) }, text.as_bytes().to_vec().into())
@@ -443,7 +457,15 @@ async fn connect(way: &Way, limit: Duration) -> Result<Session, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::machine_id;
+    use super::{fleet_limit, machine_id};
+    use crate::testing::sized;
+    use nodeinit_ssh::run_limit;
+
+    #[test]
+    fn a_master_that_leads_has_time_for_every_machine_of_a_rollout() {
+        let cluster = sized(3, 20, "");
+        assert_eq!(fleet_limit(&cluster), 24 * run_limit(&cluster.timeouts));
+    }
 
     #[test]
     fn what_a_shell_prints_before_the_machine_id_is_skipped() {

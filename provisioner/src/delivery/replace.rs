@@ -3,26 +3,21 @@
 use super::{
     Delivery, State,
     host_keys::{self, HostKeys},
-    master::Master,
+    master::{Master, PATIENCE},
 };
 use crate::{
     error::Error,
+    openstack::Client,
     replace,
     resources::{
-        Kind, Part,
+        Found, Kind, Part,
         plan::{Obstacle, ObstacleKind},
     },
     userdata::{self, Inputs},
 };
 use nodeinit_config::cluster::{Machine, Role};
 use nodeinit_protocol::status::Refusal;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::Duration,
-};
-
-/// How long a master that shall lead may take to let us in: it is up already.
-const PATIENCE: Duration = Duration::from_secs(30);
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Delivery<'_> {
     /// Why no other master can lead the replacement of this machine, or why etcd would not survive it.
@@ -63,7 +58,7 @@ impl Delivery<'_> {
         Ok(())
     }
 
-    /// Brings the new machine into the place of the former one, on another master that leads.
+    /// Brings the new machine into the place of the former one, on another master that leads, and records that it is replaced.
     ///
     /// # Errors
     /// If no master leads, or if it refuses. [`Error::OthersFailed`]: the machine is replaced all the same.
@@ -96,33 +91,36 @@ impl Delivery<'_> {
             // Its server is deleted, and its pods with it.
             false => format!("{role} replace {name} --force"),
         };
-        let ended = leader.nodeinit_with(&bundle, &command).await;
-        // The other machines learn the new address and host key. The first command has removed the bundle, and the key is only there.
-        let told = match ended.is_ok() && (moves || !joins_alone) {
-            true => others_failed(name, leader.nodeinit_with(&bundle, "up --lead").await),
-            false => Ok(()),
-        };
-        let taken_back = leader.take_back_secrets(self.patience.min(PATIENCE)).await;
-        ended?;
-        taken_back?;
-        if !is_replaced(&told) {
-            return told;
-        }
+        leader.nodeinit_with(&bundle, &command).await?;
         if joins_alone {
             let waited = self.wait_for_workers(&leader, BTreeSet::from([name]), state.ready()).await;
             leader.delete_spent_tokens().await?;
-            return waited.and(told);
+            waited?;
+        } else {
+            if role == Role::Master {
+                self.add_member(name, &inputs).await?;
+            }
+            if userdata::role(cluster, name) == Some(Role::FirstMaster) {
+                let first = self.reach(&cluster.masters[0], &inputs, &mut host_keys, self.patience).await?;
+                first.equip(&config).await?;
+                first.entrust(&bundle).await?;
+            }
+            self.write_kubeconfig(&leader.admin().await?, &inputs)?;
         }
-        if role == Role::Master {
-            self.add_member(name, &inputs).await?;
-        }
-        if userdata::role(cluster, name) == Some(Role::FirstMaster) {
-            let first = self.reach(&cluster.masters[0], &inputs, &mut host_keys, self.patience).await?;
-            first.equip(&config).await?;
-            first.entrust(&bundle).await?;
-        }
-        self.write_kubeconfig(&leader.admin().await?, &inputs)?;
-        told
+        let tell_others = async {
+            // They do not log in to a worker that joins on its own.
+            if joins_alone && !moves {
+                return Ok(());
+            }
+            self.tell(&format!(
+                "{name} is replaced; {} now applies its configuration to the other machines, so that they know {name} \
+                 (if this is interrupted, run `provisioner apply`)",
+                leader.name()
+            ));
+            // The first command has removed the bundle, and the new host key is only there.
+            leader.nodeinit_with(&bundle, "up --lead").await
+        };
+        end(self.client, &self.found, name, tell_others).await
     }
 
     /// Whether the machine gets another address, or got one that the other machines do not all know yet.
@@ -201,26 +199,24 @@ fn no_leader(name: &str, refusals: &[(&str, Refusal)]) -> Error {
     }
 }
 
-/// What the end of `up --lead` for the other machines says about the machine `name`, which was replaced before.
-fn others_failed(name: &str, told: Result<(), Error>) -> Result<(), Error> {
-    told.map_err(|error| match error.is_partly() {
-        true => Error::OthersFailed { machine: name.to_owned(), what: error.to_string() },
-        false => error,
-    })
-}
-
-/// Whether the machine is replaced. `nodeinit master replace` ends with [`Exit::Partly`], too, if the new machine itself failed.
-///
-/// [`Exit::Partly`]: nodeinit_protocol::Exit::Partly
-#[must_use]
-pub fn is_replaced(ended: &Result<(), Error>) -> bool {
-    matches!(ended, Ok(()) | Err(Error::OthersFailed { .. }))
+/// Records that the machine `name` is replaced, then tells the other machines: their failure must not begin its replacement again.
+async fn end(
+    client: &Client,
+    ours: &[Found],
+    name: &str,
+    tell_others: impl Future<Output = Result<(), Error>>,
+) -> Result<(), Error> {
+    replace::end(client, ours, name).await?;
+    tell_others.await.map_err(|error| Error::OthersFailed { machine: name.to_owned(), what: error.to_string() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{alter, applied, cluster, listener::with_cloud};
     use nodeinit_protocol::Exit;
+    use serde_json::json;
+    use std::cell::Cell;
 
     #[test]
     fn a_master_whose_upgrade_has_not_ended_is_named_with_the_command_that_ends_it() {
@@ -247,12 +243,29 @@ mod tests {
     }
 
     #[test]
-    fn only_the_failure_of_other_machines_ends_a_replacement() {
-        let failed = |exit| Err(Error::Machine { what: "host-m1".into(), exit });
-        assert!(!is_replaced(&failed(Exit::Partly)), "the new machine failed on the leader");
-        let others = others_failed("m1", failed(Exit::Partly));
-        assert!(is_replaced(&others) && is_replaced(&Ok(())), "{others:?}");
-        assert!(others.unwrap_err().hint().is_some_and(|hint| hint.contains("`provisioner apply`")));
-        assert!(!is_replaced(&others_failed("m1", failed(Exit::TryAgain))));
+    fn a_replacement_has_ended_before_the_other_machines_are_told() {
+        let mut snapshot = applied(&cluster(""));
+        alter(&mut snapshot, "port/m1", |body| {
+            body["description"] = json!(format!("{} replaces=former", body["description"].as_str().unwrap()));
+        });
+        for (status, expected) in [(200, Exit::Partly), (409, Exit::Failed)] {
+            let ours = snapshot.ours.clone();
+            with_cloud(
+                move |_| Some((status, json!({ "port": {} }))),
+                |client, seen| async move {
+                    let told = Cell::new(false);
+                    let tell_others = async {
+                        told.set(true);
+                        let writes = seen.borrow().iter().filter(|request| request.method == "PUT").count();
+                        assert_eq!(writes, 1, "the port still says that the machine is being replaced");
+                        Err(Error::Machine { what: "the lease has ended".into(), exit: Exit::TryAgain })
+                    };
+                    let error = end(&client, &ours, "m1", tell_others).await.unwrap_err();
+                    assert_eq!((error.exit(), told.get()), (expected, status == 200), "{error}");
+                    let is_told = error.hint().is_some_and(|hint| hint.contains("`provisioner apply`"));
+                    assert_eq!(is_told, status == 200, "{error}");
+                },
+            );
+        }
     }
 }

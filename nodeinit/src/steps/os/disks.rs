@@ -13,6 +13,7 @@ use crate::{
         journal::OsChange,
     },
 };
+use nodeinit_base::sha256_hex;
 use nodeinit_config::cluster::{Disk, Filesystem, Partition};
 use std::{
     collections::BTreeMap,
@@ -161,8 +162,9 @@ impl Layout {
         group: Option<&str>,
     ) -> Result<(), StepError> {
         if let Some(group) = group {
-            let id = lvm_uuid(cx, &format!("physical {name}"));
-            self.wants.push(Want::set(format!("physical {device}"), id.clone()));
+            let key = format!("physical {device}");
+            let id = former_uuid(cx, &key).unwrap_or_else(|| lvm_uuid(cx, &format!("physical {name}")));
+            self.wants.push(Want::set(key, id.clone()));
             self.groups.entry(group.to_owned()).or_default().push((device.to_owned(), id));
         }
         match mount {
@@ -206,6 +208,13 @@ impl Layout {
         }
         Ok(())
     }
+}
+
+/// Returns the UUID of a physical volume that an earlier version made: it depended on the kernel's name of the partition.
+fn former_uuid(cx: &Context, key: &str) -> Option<String> {
+    let (id, known) = (lvm_uuid(cx, key), cx.journal.state().os.remove(ITEM.name)?);
+    let after = Some(sha256_hex(id.as_bytes()));
+    known.set.iter().any(|change| change.key == key && change.after == after).then_some(id)
 }
 
 /// Returns the kernel's name of a partition. Source: Linux, `block/partitions/core.c`, `add_partition`.

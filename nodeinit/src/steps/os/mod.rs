@@ -117,7 +117,7 @@ pub async fn reboot_note(cx: &Context) -> Option<String> {
 /// Returns the note about a machine that cannot tell whether it needs a reboot.
 #[must_use]
 pub fn unknown_reboot(machine: &str, why: &str) -> String {
-    format!("{machine} is not rebooted, as it cannot tell whether it needs that: {why}; run that command there")
+    format!("{machine} is not rebooted, as it cannot tell whether it needs that: {why}")
 }
 
 /// Replaces the placeholders of a text (`nodeinit_config::format::PLACEHOLDERS`).

@@ -201,8 +201,8 @@ async fn is_begun(cx: &Context, kind: Kind, of: &str, value: &str) -> Result<boo
 
 fn refuse_data(cx: &Context, device: &str, found: Option<String>) -> Result<(), StepError> {
     if let Some(found) = found {
-        let hint =
-            "nodeinit never formats a disk with data: use another disk, or empty this one yourself (`wipefs --all`)";
+        let hint = "nodeinit never formats a disk with data: if nodeinit has set up this disk, restore its former `device` in `os.disks`; \
+                    otherwise use another disk, or empty this one yourself (`wipefs --all`)";
         return Err(StepError::new(format!("os.disks: {device} is not empty: it has {found}")).hint(hint));
     }
     match cx.files.exists(device) {

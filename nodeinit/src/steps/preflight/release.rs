@@ -18,8 +18,8 @@ use std::{path::Path, time::Duration};
 
 pub(super) const CHECK: &str = "release";
 
-/// Where the kubelet's unit reads `KUBELET_EXTRA_ARGS` from: the files of kubeadm's deb and rpm packages.
-const DEFAULTS: [&str; 2] = ["/etc/default/kubelet", "/etc/sysconfig/kubelet"];
+/// Where the kubelet's unit reads `KUBELET_EXTRA_ARGS` from: the last file that sets it wins.
+const DEFAULTS: [&str; 2] = ["/etc/sysconfig/kubelet", "/etc/default/kubelet"];
 
 const RESTART: &str = "in /etc/containerd/config.toml, then `systemctl restart containerd`";
 
@@ -157,13 +157,10 @@ fn control_plane(cx: &Context) -> Vec<Finding> {
 
 /// Reports flags of the operator that this release of the kubelet rejects.
 fn kubelet_flags(cx: &Context) -> Vec<Finding> {
-    DEFAULTS.iter().flat_map(|path| kubelet_flags_in(cx, path)).collect()
-}
-
-fn kubelet_flags_in(cx: &Context, path: &str) -> Vec<Finding> {
-    let text = cx.files.read_text(path).ok().flatten().unwrap_or_default();
-    let lines = text.lines().map(str::trim).filter(|line| line.starts_with("KUBELET_EXTRA_ARGS"));
-    let words = lines.flat_map(|line| line.split(|c: char| c.is_whitespace() || matches!(c, '=' | '"' | '\'')));
+    let Some((path, set)) = DEFAULTS.into_iter().rev().find_map(|path| Some((path, extra_args(cx, path)?))) else {
+        return Vec::new();
+    };
+    let words = set.split(|c: char| c.is_whitespace() || matches!(c, '=' | '"' | '\''));
     let flags = words.filter_map(|word| word.strip_prefix("--"));
     let finding = |flag: &str| {
         let lost = cx.cluster.release.lost(Program::Kubelet, flag)?;
@@ -174,6 +171,14 @@ fn kubelet_flags_in(cx: &Context, path: &str) -> Vec<Finding> {
         Some(Finding::failure(CHECK, what, lost.remedy.clone()))
     };
     flags.filter_map(finding).collect()
+}
+
+/// Returns what a file sets `KUBELET_EXTRA_ARGS` to.
+fn extra_args(cx: &Context, path: &str) -> Option<String> {
+    let text = cx.files.read_text(path).ok()??;
+    let set =
+        |line: &str| Some(line.trim().strip_prefix("KUBELET_EXTRA_ARGS")?.trim_start().strip_prefix('=')?.to_owned());
+    text.lines().rev().find_map(set)
 }
 
 /// Checks that the kubelet at `path` has the configured version.
@@ -189,7 +194,7 @@ pub(super) async fn kubelet(cx: &Context, path: &Path) -> Result<Option<Finding>
 #[allow(clippy::disallowed_methods, reason = "tests create the files of a fake machine")]
 mod tests {
     use super::*;
-    use crate::{context::testing::context_of, steps::preflight::Level};
+    use crate::{context::testing::context_of, render::units, steps::preflight::Level};
     use nodeinit_config::releases;
 
     const HEAD: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.37.1}\n";
@@ -270,16 +275,33 @@ mod tests {
     #[test]
     fn kubelet_flags_that_the_release_removed_are_named() {
         let (dir, cx) = context_of(HEAD);
-        let text = "# --boot-id-file=x\nKUBELET_EXTRA_ARGS=\"--v=2 --pod-infra-container-image=x --housekeeping-interval=10s\"\n";
-        for path in DEFAULTS {
-            let real = dir.path().join(&path[1..]);
-            std::fs::create_dir_all(real.parent().unwrap()).unwrap();
-            std::fs::write(&real, text).unwrap();
-            let found = kubelet_flags(&cx);
-            assert_eq!(found.len(), 1, "{found:?}");
+        let bad = "# --boot-id-file=x\nKUBELET_EXTRA_ARGS=\"--v=2 --pod-infra-container-image=x --housekeeping-interval=10s\"\n";
+        let empty = "KUBELET_EXTRA_ARGS=\n";
+        let other = "# KUBELET_EXTRA_ARGS=--pod-infra-container-image=x\nKUBELET_EXTRA_ARGS_OLD=--pod-infra-container-image=x\n";
+        for (sysconfig, default, expected) in [
+            (None, Some(bad), Some("/etc/default/kubelet")),
+            (Some(bad), None, Some("/etc/sysconfig/kubelet")),
+            (Some(empty), Some(bad), Some("/etc/default/kubelet")),
+            (Some(bad), Some(empty), None),
+            (Some(bad), Some(other), Some("/etc/sysconfig/kubelet")),
+        ] {
+            for (path, text) in DEFAULTS.into_iter().zip([sysconfig, default]) {
+                let real = dir.path().join(&path[1..]);
+                std::fs::create_dir_all(real.parent().unwrap()).unwrap();
+                match text {
+                    Some(text) => std::fs::write(&real, text).unwrap(),
+                    None => drop(std::fs::remove_file(&real)),
+                }
+            }
+            let found: Vec<String> = kubelet_flags(&cx).into_iter().map(|finding| finding.what).collect();
             let what = "sets the kubelet's flag --pod-infra-container-image, which Kubernetes 1.35 removed: the kubelet would exit";
-            assert_eq!(found[0].what, format!("{path} {what}"));
-            std::fs::remove_file(&real).unwrap();
+            assert_eq!(found, expected.iter().map(|path| format!("{path} {what}")).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn the_unit_reads_these_files_in_this_order() {
+        let files = units::KUBELET_DROP_IN.lines().filter_map(|line| line.strip_prefix("EnvironmentFile=-/etc"));
+        assert_eq!(files.map(|file| format!("/etc{file}")).collect::<Vec<_>>(), DEFAULTS);
     }
 }

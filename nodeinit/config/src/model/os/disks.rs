@@ -23,6 +23,7 @@ keys! {
     pub struct Disk {
         /// The block device, such as `/dev/vdb` or a link to it in `/dev/disk/by-id`, which stays the same if the kernel finds the disks in another
         /// order. Refused if it has a partition table, a file system or any other signature that nodeinit did not write.
+        /// It must not change once the disk has partitions or is in a volume group.
         "device" device: PathBuf = required, to all;
         /// Where its file system is mounted.
         "mount" mount: Option<PathBuf>, else "none", example "/data", to all;
