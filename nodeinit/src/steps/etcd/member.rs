@@ -26,7 +26,7 @@ use crate::{
     host::{failpoint, processes},
     render::static_pod::Membership,
     steps::{
-        encryption_config, kubelet,
+        encryption_config, kubelet, lead,
         static_pods::{back_off::BackOffWatch, command, explain, keeps, restart},
     },
 };
@@ -292,6 +292,9 @@ impl<'a> Joining<'a> {
             }
             Err(why) => return Ok(self.wait(format!("cannot ask etcd whether it removed member {id:x}: {why}"))),
         }
+        if let Err(e) = lead::may_return(self.cx, etcd).await? {
+            return Ok(self.wait(shown(&e)));
+        }
         stop(self.cx).await?;
         let cx = self.cx.clone();
         let aside = blocking(move || aside::move_aside(&cx)).await?;
@@ -309,6 +312,12 @@ impl<'a> Joining<'a> {
         // Until this is recorded, the machine that bootstrapped etcd would do so again if it lost its data.
         if members.members.len() == 1 && !etcd.is_settled().await.unwrap_or_default() {
             return Ok(ControlFlow::Continue("the first master has not recorded yet that its etcd is healthy".into()));
+        }
+        // The configuration may have changed since an interrupted run moved the data aside.
+        if !own.aside.is_empty()
+            && let Err(e) = lead::may_return(self.cx, &etcd).await?
+        {
+            return Ok(self.wait(shown(&e)));
         }
         if let Err(e) = self.can_join(&etcd, &members).await? {
             return Ok(self.wait(shown(&e)));
