@@ -78,7 +78,8 @@ impl EtcdMember {
     }
 }
 
-fn own(cx: &Context) -> Result<Own, StepError> {
+/// Returns what this machine has of its etcd member.
+pub(super) fn own(cx: &Context) -> Result<Own, StepError> {
     let peer_url = url(cx.node.address, PEER_PORT);
     let (data, placed) = (data::look(cx)?, cx.files.exists(manifest_path()));
     let aside = if data == Data::None && !placed { aside::identities(cx)? } else { Vec::new() };
