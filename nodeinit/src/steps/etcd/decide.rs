@@ -12,7 +12,7 @@ pub(super) struct Own {
     pub(super) data: Data,
     /// Its etcd may have started.
     pub(super) placed: bool,
-    /// Whose data was moved aside here, if there is no data and etcd has not been placed since.
+    /// Whose data was moved aside here, if there is no data: until etcd is placed again, or this machine is reset.
     pub(super) aside: Vec<Identity>,
 }
 

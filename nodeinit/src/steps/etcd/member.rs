@@ -82,7 +82,9 @@ impl EtcdMember {
 pub(super) fn own(cx: &Context) -> Result<Own, StepError> {
     let peer_url = url(cx.node.address, PEER_PORT);
     let (data, placed) = (data::look(cx)?, cx.files.exists(manifest_path()));
-    let aside = if data == Data::None && !placed { aside::identities(cx)? } else { Vec::new() };
+    // A reset ends what an interrupted run began: it removes the journal, and keeps the data that was moved aside.
+    let unfinished = data == Data::None && !placed && cx.journal.etcd().history.has_cluster();
+    let aside = if unfinished { aside::identities(cx)? } else { Vec::new() };
     Ok(Own { name: cx.node.name.clone(), peer_url, data, placed, aside })
 }
 
@@ -610,6 +612,7 @@ mod tests {
     fn data_that_was_moved_aside_counts_until_etcd_is_placed_again() {
         let (_dir, cx) = context();
         let aside = || own(&cx).unwrap().aside;
+        cx.journal.intend(vec![Record::EtcdJoin { token: None }]).unwrap();
         put_log(&cx, "member", 7);
         assert_eq!(aside(), []);
         aside::move_aside(&cx).unwrap();
@@ -617,6 +620,22 @@ mod tests {
         std::fs::create_dir_all(cx.files.real(manifest_path().parent().unwrap())).unwrap();
         cx.files.write(&[NewFile::private(manifest_path(), "")]).unwrap();
         assert_eq!(aside(), [], "this machine joined as another member, and lost its data");
+    }
+
+    #[test]
+    fn after_a_reset_the_member_here_is_this_machines_own_whatever_was_moved_aside_before() {
+        let (_dir, cx) = context();
+        put_log(&cx, "member", 7);
+        aside::move_aside(&cx).unwrap();
+        let lost = || {
+            let own = own(&cx).unwrap();
+            let peer_urls = vec![own.peer_url.clone()];
+            let member = Member { id: 9, name: own.name.clone(), peer_urls, ..Member::default() };
+            next(&own, &Members { cluster_id: 8, members: vec![member] })
+        };
+        assert!(matches!(lost(), Next::Remove { id: 9, .. }), "{:?}", lost());
+        cx.journal.intend(vec![Record::EtcdJoin { token: None }]).unwrap();
+        assert!(matches!(lost(), Next::Refuse { .. }), "without a reset: {:?}", lost());
     }
 
     #[test]
