@@ -155,6 +155,15 @@ pub(crate) fn the_first_master_is_removed() {
     m2.nodeinit("up").exits(0);
     let get = "get nodes --no-headers -o custom-columns=PODS:.status.capacity.pods";
     assert_eq!(m2.kubectl(get).lines().collect::<Vec<_>>(), ["98"; 3]);
+
+    // The removed machine boots with its former configuration: it does not join etcd again.
+    m1.boot();
+    let older = format!("was removed, and the configuration of this machine is older than that of {}", m2.name());
+    m1.nodeinit("up").exits(78).says(&[&older, "nodeinit reset"]);
+    assert_eq!(m2.must("nodeinit etcd members --output json").lines().count(), 2);
+    all_vote(m2, 2);
+    m1.nodeinit("reset --yes").exits(0);
+    all_vote(m2, 2);
 }
 
 /// The master is gone for good. Its place is taken by a machine with its name and another address, which this returns.

@@ -187,8 +187,36 @@ pub async fn outdated(cx: &Context) -> Option<StepError> {
         return None;
     }
     let view = Peers::of_all(cx).ok()?.look().await.ok()?;
-    let text = view.asked.stored(CONFIGURATION_KEY).await.ok()?.value?;
-    refused(cx, &serde_json::from_str(&text).ok()?)
+    refused(cx, &agreed(&view.asked).await.ok()??)
+}
+
+/// Refuses to let this machine, whose etcd member was removed, join again with an older configuration: the newer one may not list it.
+/// The inner error: etcd does not answer.
+///
+/// # Errors
+/// If the configuration of another master is newer than this machine's.
+pub(super) async fn may_return(cx: &Context, etcd: &Etcd) -> Result<Result<(), EtcdError>, StepError> {
+    match agreed(etcd).await {
+        Ok(agreed) => agreed.map_or(Ok(()), |agreed| admit_former(cx, &agreed)).map(Ok),
+        Err(e) => Ok(Err(e)),
+    }
+}
+
+fn admit_former(cx: &Context, agreed: &Newest) -> Result<(), StepError> {
+    // A machine without a history is new, even with the name of a former one.
+    let Some(older) = refused(cx, agreed).filter(|_| cx.journal.etcd().history.has_cluster()) else { return Ok(()) };
+    let older = older.reworded(|older| format!("the etcd member of this machine was removed, and {older}"));
+    Err(older.hint(format!(
+        "if this machine is gone for good, run `nodeinit reset` here; otherwise copy /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d from {} \
+         to this machine, and run the same command again",
+        agreed.machine
+    )))
+}
+
+/// Returns the configuration on which the leading masters agree.
+async fn agreed(etcd: &Etcd) -> Result<Option<Newest>, EtcdError> {
+    let value = etcd.stored(CONFIGURATION_KEY).await?.value;
+    Ok(value.and_then(|text| serde_json::from_str(&text).ok()))
 }
 
 /// Returns why this machine's configuration cannot become the newest after the `agreed` one.
@@ -387,6 +415,21 @@ mod tests {
         assert_eq!(told(4, "b").as_deref(), Some("the configuration of this machine is older than that of m1"));
         cx.journal.intend(vec![Record::Settles { generation: 4, sha256: "b".into() }]).unwrap();
         assert_eq!(told(4, "b"), None, "a killed run has written it");
+    }
+
+    #[test]
+    fn a_removed_machine_joins_again_only_with_the_newest_configuration() {
+        let (_dir, cx) = context();
+        let own = digest(&cx.loaded);
+        cx.journal.intend(vec![Record::Led(led(3, &own))]).unwrap();
+        assert!(admit_former(&cx, &agreed(4, "b")).is_ok(), "a new machine");
+        cx.journal.intend(vec![Record::EtcdJoin { token: None }]).unwrap();
+        assert!(admit_former(&cx, &agreed(3, &own)).is_ok() && admit_former(&cx, &agreed(4, &own)).is_ok());
+        let error = admit_former(&cx, &agreed(4, "b")).unwrap_err();
+        assert!(
+            error.to_string().ends_with("was removed, and the configuration of this machine is older than that of m1")
+        );
+        assert!(error.exit == Exit::BadConfig && error.advice().unwrap().contains("`nodeinit reset`"), "{error:?}");
     }
 
     /// The images of an upgrade arrive before the configuration does.

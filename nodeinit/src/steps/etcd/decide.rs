@@ -12,7 +12,7 @@ pub(super) struct Own {
     pub(super) data: Data,
     /// Its etcd may have started.
     pub(super) placed: bool,
-    /// Whose data was moved aside here, if there is no data and etcd has not been placed since.
+    /// Whose data was moved aside here, if there is no data: until etcd is placed again, or this machine is reset.
     pub(super) aside: Vec<Identity>,
 }
 
@@ -123,9 +123,12 @@ fn replaced(own: &Own, former: u64, successor: &Member) -> Next {
     }
 }
 
-/// Returns the former member that this machine was, if its data proves that it never was `member`. The data counts also after a run
-/// moved it aside and ended before etcd was placed again: that member may be the machine that has taken its place in the meantime.
-fn former(own: &Own, members: &Members, member: &Member) -> Option<u64> {
+/// Returns the former member that this machine was, if its data proves that it never was `member`, which has started. The data counts also
+/// after a run moved it aside and ended before etcd was placed again: that member may be the machine that has taken its place in the meantime.
+pub(super) fn former(own: &Own, members: &Members, member: &Member) -> Option<u64> {
+    if member.name.is_empty() {
+        return None;
+    }
     let aside = own.aside.iter().filter(|identity| identity.cluster == members.cluster_id);
     let ids: Vec<u64> = match own.data {
         Data::Of(identity) => vec![identity.member],
@@ -149,7 +152,7 @@ fn as_member(own: &Own, members: &Members, member: &Member) -> Next {
             ),
         };
     }
-    if started && let Some(former) = former(own, members, member) {
+    if let Some(former) = former(own, members, member) {
         return replaced(own, former, member);
     }
     match own.data {

@@ -2,7 +2,8 @@
 
 use super::{
     data::{self, Data, Identity},
-    health,
+    decide::{Own, former},
+    health, member,
     view::{Peers, View, shown, url},
 };
 use crate::{
@@ -45,20 +46,14 @@ pub fn member<'a>(view: &'a View, name: &str, address: Option<IpAddr>) -> Option
 
 /// Returns this machine's member. The data on its disk decides: a member with its name, or even its address, may be the machine that
 /// has taken its place. `answers`: whether a member's etcd answers.
-fn own<'a>(
-    members: &'a Members,
-    name: &str,
-    peer_url: &str,
-    data: Data,
-    answers: impl Fn(&Member) -> bool,
-) -> Option<&'a Member> {
+fn member_of<'a>(own: &Own, members: &'a Members, answers: impl Fn(&Member) -> bool) -> Option<&'a Member> {
     members.members.iter().find(|member| {
-        let is_here = member.peer_urls.iter().any(|url| url == peer_url);
-        match data {
-            Data::None | Data::Unreadable => is_here,
+        let is_here = member.peer_urls.contains(&own.peer_url);
+        match own.data {
+            Data::None | Data::Unreadable => is_here && former(own, members, member).is_none(),
             Data::Of(identity) => {
                 // At another address, a member that answers or has another name is the machine whose disk was copied.
-                let is_ours = is_here || member.name == name && !answers(member);
+                let is_ours = is_here || member.name == own.name && !answers(member);
                 identity == Identity { member: member.id, cluster: members.cluster_id } && is_ours
             }
         }
@@ -201,9 +196,7 @@ async fn place(cx: &Context) -> Result<(Place, Option<(Peers, View)>), StepError
 }
 
 fn own_in<'a>(cx: &Context, view: &'a View) -> Result<Option<&'a Member>, StepError> {
-    let peer_url = url(cx.node.address, PEER_PORT);
-    let answers = |member: &Member| view.failure(member).is_none();
-    Ok(own(&view.members, &cx.node.name, &peer_url, data::look(cx)?, answers))
+    Ok(member_of(&member::own(cx)?, &view.members, |member| view.failure(member).is_none()))
 }
 
 #[async_trait(?Send)]
@@ -264,10 +257,13 @@ mod tests {
             peer_urls: vec![format!("https://10.0.0.{last}:2380")],
             ..Member::default()
         };
-        let leaves = |data, answers, m2: Member| {
+        let leaves_as = |data, aside: &[Identity], answers, m2: Member| {
             let members = Members { cluster_id: 0xc1, members: vec![member(1, "m1", 11), m2] };
-            own(&members, "m2", "https://10.0.0.12:2380", data, |_| answers).map(|own| own.id)
+            let (peer_url, aside) = ("https://10.0.0.12:2380".into(), aside.to_vec());
+            let own = Own { name: "m2".into(), peer_url, data, placed: false, aside };
+            member_of(&own, &members, |_| answers).map(|member| member.id)
         };
+        let leaves = |data, answers, m2| leaves_as(data, &[], answers, m2);
         let of = |member| Data::Of(Identity { member, cluster: 0xc1 });
         assert_eq!(leaves(of(7), true, member(7, "m2", 12)), Some(7));
         assert_eq!(leaves(of(7), true, member(7, "", 12)), Some(7), "it has not started yet");
@@ -283,6 +279,15 @@ mod tests {
             let other = Data::Of(Identity { member: 7, cluster: 0xc2 });
             assert_eq!(leaves(other, answers, member(7, "m2", 12)), None, "of another cluster");
         }
+        let moved = |cluster, m2| leaves_as(Data::None, &[Identity { member: 7, cluster }], true, m2);
+        assert_eq!(
+            moved(0xc1, member(9, "m2", 12)),
+            None,
+            "its successor, after an interrupted run moved its data aside"
+        );
+        assert_eq!(moved(0xc1, member(9, "", 12)), Some(9), "the interrupted run had added it again");
+        assert_eq!(moved(0xc1, member(7, "m2", 12)), Some(7), "its data is lost");
+        assert_eq!(moved(0xc2, member(9, "m2", 12)), Some(9), "of another cluster");
         assert_eq!(leaves(of(7), false, member(7, "m2", 99)), Some(7), "its former address");
         assert_eq!(leaves(of(7), true, member(7, "m2", 99)), None, "a copy of m2's disk");
     }

@@ -26,7 +26,7 @@ use crate::{
     host::{failpoint, processes},
     render::static_pod::Membership,
     steps::{
-        encryption_config, kubelet,
+        encryption_config, kubelet, lead,
         static_pods::{back_off::BackOffWatch, command, explain, keeps, restart},
     },
 };
@@ -78,10 +78,13 @@ impl EtcdMember {
     }
 }
 
-fn own(cx: &Context) -> Result<Own, StepError> {
+/// Returns what this machine has of its etcd member.
+pub(super) fn own(cx: &Context) -> Result<Own, StepError> {
     let peer_url = url(cx.node.address, PEER_PORT);
     let (data, placed) = (data::look(cx)?, cx.files.exists(manifest_path()));
-    let aside = if data == Data::None && !placed { aside::identities(cx)? } else { Vec::new() };
+    // A reset ends what an interrupted run began: it removes the journal, and keeps the data that was moved aside.
+    let unfinished = data == Data::None && !placed && cx.journal.etcd().history.has_cluster();
+    let aside = if unfinished { aside::identities(cx)? } else { Vec::new() };
     Ok(Own { name: cx.node.name.clone(), peer_url, data, placed, aside })
 }
 
@@ -292,6 +295,9 @@ impl<'a> Joining<'a> {
             }
             Err(why) => return Ok(self.wait(format!("cannot ask etcd whether it removed member {id:x}: {why}"))),
         }
+        if let Err(e) = lead::may_return(self.cx, etcd).await? {
+            return Ok(self.wait(shown(&e)));
+        }
         stop(self.cx).await?;
         let cx = self.cx.clone();
         let aside = blocking(move || aside::move_aside(&cx)).await?;
@@ -309,6 +315,12 @@ impl<'a> Joining<'a> {
         // Until this is recorded, the machine that bootstrapped etcd would do so again if it lost its data.
         if members.members.len() == 1 && !etcd.is_settled().await.unwrap_or_default() {
             return Ok(ControlFlow::Continue("the first master has not recorded yet that its etcd is healthy".into()));
+        }
+        // The configuration may have changed since an interrupted run moved the data aside.
+        if !own.aside.is_empty()
+            && let Err(e) = lead::may_return(self.cx, &etcd).await?
+        {
+            return Ok(self.wait(shown(&e)));
         }
         if let Err(e) = self.can_join(&etcd, &members).await? {
             return Ok(self.wait(shown(&e)));
@@ -600,6 +612,7 @@ mod tests {
     fn data_that_was_moved_aside_counts_until_etcd_is_placed_again() {
         let (_dir, cx) = context();
         let aside = || own(&cx).unwrap().aside;
+        cx.journal.intend(vec![Record::EtcdJoin { token: None }]).unwrap();
         put_log(&cx, "member", 7);
         assert_eq!(aside(), []);
         aside::move_aside(&cx).unwrap();
@@ -607,6 +620,22 @@ mod tests {
         std::fs::create_dir_all(cx.files.real(manifest_path().parent().unwrap())).unwrap();
         cx.files.write(&[NewFile::private(manifest_path(), "")]).unwrap();
         assert_eq!(aside(), [], "this machine joined as another member, and lost its data");
+    }
+
+    #[test]
+    fn after_a_reset_the_member_here_is_this_machines_own_whatever_was_moved_aside_before() {
+        let (_dir, cx) = context();
+        put_log(&cx, "member", 7);
+        aside::move_aside(&cx).unwrap();
+        let lost = || {
+            let own = own(&cx).unwrap();
+            let peer_urls = vec![own.peer_url.clone()];
+            let member = Member { id: 9, name: own.name.clone(), peer_urls, ..Member::default() };
+            next(&own, &Members { cluster_id: 8, members: vec![member] })
+        };
+        assert!(matches!(lost(), Next::Remove { id: 9, .. }), "{:?}", lost());
+        cx.journal.intend(vec![Record::EtcdJoin { token: None }]).unwrap();
+        assert!(matches!(lost(), Next::Refuse { .. }), "without a reset: {:?}", lost());
     }
 
     #[test]

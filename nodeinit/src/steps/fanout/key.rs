@@ -95,7 +95,8 @@ pub async fn forget(cx: &Context, name: &str) -> Result<(), StepError> {
     blocking(move || Ok(cx.journal.intend(vec![Record::HostKeyGone { name }])?)).await
 }
 
-/// The keys of the configuration, else of the secrets bundle, else those that the leading master sent or that were trusted on first use.
+/// The keys of the configuration, else of the secrets bundle, else those that the leading master sent, else the one that was trusted on first
+/// use: what was sent is newer, as the machine may have been replaced.
 pub(super) fn host_keys(cx: &Context, name: &str, configured: &[String]) -> Result<Vec<String>, StepError> {
     if !configured.is_empty() {
         return Ok(configured.to_vec());
@@ -104,12 +105,8 @@ pub(super) fn host_keys(cx: &Context, name: &str, configured: &[String]) -> Resu
     if let Some(keys) = bundle.and_then(|bundle| bundle.host_keys.get(name).cloned()) {
         return Ok(keys);
     }
-    let mut known = sent_host_keys(&cx.files)?.remove(name).unwrap_or_default();
-    known.extend(cx.journal.state().host_keys.get(name).cloned());
-    // All masters list the same keys in the same order.
-    known.sort_unstable();
-    known.dedup();
-    Ok(known)
+    let trusted = || cx.journal.state().host_keys.get(name).cloned().into_iter().collect();
+    Ok(sent_host_keys(&cx.files)?.remove(name).unwrap_or_else(trusted))
 }
 
 /// Returns the host keys that the configuration does not have, by machine.
@@ -268,8 +265,10 @@ mod tests {
         cx.journal.intend(vec![Record::HostKey { name: "m2".into(), key: key.clone() }]).unwrap();
         let known = format!("m2 {key}\n");
         assert_eq!(host_keys().as_deref(), Some(&*known));
-        // Another master has sent the same key.
-        cx.place(vec![NewFile::private(HOST_KEYS, known.as_bytes())]).await.unwrap();
-        assert_eq!(host_keys(), Some(known));
+        // Another master has sent the same key, then that of the machine that has replaced it.
+        for sent in [known, format!("m2 {}\n", key.replace(' ', " B"))] {
+            cx.place(vec![NewFile::private(HOST_KEYS, sent.as_bytes())]).await.unwrap();
+            assert_eq!(host_keys(), Some(sent));
+        }
     }
 }
