@@ -154,14 +154,14 @@ pub(crate) fn validated(
     }
 }
 
-/// Returns what the layers say, without the defaults and without what is wrong.
-pub(crate) fn written(layers: &[Layer]) -> YamlNode {
-    let (mut tree, mut ignored) = (YamlNode::map(Mark::DEFAULT), Findings::default());
+/// Returns what the layers say, without the defaults and without what is wrong, which goes to `findings`.
+pub(crate) fn written(layers: &[Layer], findings: &mut Findings) -> YamlNode {
+    let mut tree = YamlNode::map(Mark::DEFAULT);
     for (index, layer) in layers.iter().enumerate().filter(|(_, layer)| !layer.is_release()) {
-        let Some(node) = layer.parse(index + 1, &mut ignored) else { continue };
+        let Some(node) = layer.parse(index + 1, findings) else { continue };
         match layer.of_machine() {
-            Some(name) => machine(&mut tree, name, node, &mut ignored),
-            None => check::layer(node, &mut ignored).into_iter().for_each(|node| merge(&mut tree, node)),
+            Some(name) => machine(&mut tree, name, node, findings),
+            None => check::layer(node, findings).into_iter().for_each(|node| merge(&mut tree, node)),
         }
     }
     tree
