@@ -348,10 +348,9 @@ mod tests {
             prod.replace("{name: m1}", "{name: m1, address: 10.0.0.1}, {name: m2}, {name: m3, address: 10.0.0.3}");
         let files = [("clusters/prod.yaml", second.as_str()), ("hosts/m22.yaml", "address: 10.0.0.2")];
         let problems = crate::load(&layers_of("prod", &files)).unwrap_err().to_string();
-        assert!(
-            problems.contains("masters[1].address: missing") && problems.contains("hosts/m22.yaml: nothing"),
-            "{problems}"
-        );
+        let (errors, warnings) = problems.split_once("\n  warning: hosts/m22.yaml: nothing reads").unwrap();
+        assert!(errors.starts_with("the configuration has 1 problem\n"), "{problems}");
+        assert!(errors.contains("masters[1].address: missing") && warnings.contains("\n      hint: "), "{problems}");
     }
 
     #[test]

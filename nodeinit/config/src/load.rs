@@ -80,8 +80,7 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
     });
     match &mut result {
         Ok(loaded) => loaded.warnings.extend(unread),
-        // A value that is missing may be in such a file.
-        Err(Problems(problems)) => problems.extend(unread),
+        Err(problems) => problems.warnings.extend(unread),
     }
     result
 }
@@ -115,7 +114,7 @@ fn load_used(layers: &[Layer]) -> Result<Loaded, Problems> {
     }
     absent.iter().for_each(|section| tree.remove(section));
     if !readable {
-        return Err(Problems(verdict.errors.into_problems(&sources)));
+        return Err(verdict.errors.into_problems(&sources).into());
     }
     // An empty file has no header either: report it for the first layer.
     if let Some(layer) = first.or((!layers.is_empty()).then_some(1)) {
@@ -150,7 +149,7 @@ pub(crate) fn validated(
             defaults::complete(&mut tree, &cluster);
             Ok(Loaded { cluster, warnings: warnings.into_problems(&sources), tree, sources, releases })
         }
-        None => Err(Problems(errors.into_problems(&sources))),
+        None => Err(errors.into_problems(&sources).into()),
     }
 }
 

@@ -310,7 +310,7 @@ mod tests {
 
     fn problems(section: &str) -> Vec<String> {
         let text = format!("{GOOD}openstack: {section}\n");
-        let found = load(&[Layer::file("x", text)]).err().map(|p| p.0).unwrap_or_default();
+        let found = load(&[Layer::file("x", text)]).err().map(|p| p.errors).unwrap_or_default();
         found.into_iter().map(|p| format!("{}: {} ({})", p.path, p.what, p.remedy)).collect()
     }
 
