@@ -157,6 +157,14 @@ for kind in deb rpm; do
   ok "a host with the .$kind, its configuration and a token joins the cluster at its next boot"
 done
 "$host" ssh $master kubectl --kubeconfig /etc/kubernetes/admin.conf get nodes
+for each in pkg-rpm $master; do
+  "$host" ssh $each nodeinit reset --yes
+  "$host" stop $each
+  "$host" up $each
+  "$host" ssh $each '[ "$(systemctl is-enabled nodeinit)" = disabled ] && ! systemctl is-active --quiet nodeinit kubelet &&
+    test ! -e /var/lib/nodeinit/journal.jsonl' || fail "$each is not empty at the boot after its reset"
+done
+ok "after a reset, a host stays empty at its next boot"
 "$host" down "${hosts[@]}"
 
 # The directory, the time, and the caller's time zone, umask and locale differ; the tools and the host are the same.

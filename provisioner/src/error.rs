@@ -173,7 +173,7 @@ impl Error {
     /// What is wrong with the configuration, if that is the failure.
     pub fn problems(&self) -> Vec<ConfigProblem> {
         match self {
-            Self::Invalid(problems) => problems.0.iter().map(ConfigProblem::from).collect(),
+            Self::Invalid(problems) => problems.errors.iter().map(ConfigProblem::from).collect(),
             _ => Vec::new(),
         }
     }

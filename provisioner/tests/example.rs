@@ -11,7 +11,7 @@ fn id() -> Layer {
 
 #[test]
 fn the_example_is_good() {
-    let missing = load(&[Layer::file("openstack.yaml", EXAMPLE)]).unwrap_err().0;
+    let missing = load(&[Layer::file("openstack.yaml", EXAMPLE)]).unwrap_err().errors;
     assert_eq!(missing.iter().map(|problem| problem.path.as_str()).collect::<Vec<_>>(), ["openstack.clusterID"]);
     let loaded = load(&[Layer::file("openstack.yaml", EXAMPLE), id()]).unwrap_or_else(|problems| panic!("{problems}"));
     assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);

@@ -6,6 +6,7 @@ use crate::{
     layer::Layer,
     load::written,
     model::{Document, bastion, declare::place::Place, suggest::nearest},
+    problem::Findings,
 };
 use std::{
     collections::BTreeSet,
@@ -87,7 +88,7 @@ pub fn layers(
 ) -> Result<Vec<Layer>, Unreadable> {
     let folder = Folder { read: &read, list: &list };
     let mut layers = folder.shared(cluster)?;
-    let machines = machines(&layers);
+    let (machines, is_complete) = machines(&layers);
     for role in ROLES {
         let path = format!("roles/{role}.yaml");
         layers.extend(folder.optional(&path)?.map(|bytes| Layer::role(path, role, bytes)));
@@ -97,7 +98,7 @@ pub fn layers(
             layers.extend(folder.optional(&path)?.map(|bytes| Layer::machine(path, machine, bytes)));
         }
     }
-    layers.extend(folder.unread(cluster, &machines));
+    layers.extend(folder.unread(cluster, &machines, is_complete));
     Ok(layers)
 }
 
@@ -172,8 +173,8 @@ impl Folder<'_> {
         names.iter().filter_map(|file| name(file.strip_suffix(".yaml")?).ok()).collect()
     }
 
-    /// Returns the files that no cluster of the folder reads. `machines` are those of `cluster`.
-    fn unread(&self, cluster: &str, machines: &BTreeSet<String>) -> Vec<Layer> {
+    /// Returns the files that no cluster of the folder reads. `machines` are those of `cluster`, all of them if `is_complete`.
+    fn unread(&self, cluster: &str, machines: &BTreeSet<String>, is_complete: bool) -> Vec<Layer> {
         let mut found = Vec::new();
         for directory in DIRECTORIES {
             for written in [directory, directory.trim_end_matches('s')] {
@@ -186,14 +187,31 @@ impl Folder<'_> {
         known.extend(clusters.iter().flat_map(|cluster| shared_files(cluster)));
         known.extend(machines.iter().flat_map(|machine| host_files(cluster, machine)));
         found.retain(|file| !known.contains(&file.path));
-        if found.iter().any(|file| file.directory == "hosts") {
+        let is_of_host = |file: &Named| file.directory == "hosts";
+        let mut doubt = None;
+        if found.iter().any(is_of_host) {
+            let mut unclear: Vec<&str> = if is_complete { Vec::new() } else { vec![cluster] };
             for other in clusters.iter().filter(|other| *other != cluster) {
-                let machines = self.shared(other).map(|layers| self::machines(&layers)).unwrap_or_default();
+                let (machines, is_complete) =
+                    self.shared(other).map_or_else(|_| Default::default(), |l| self::machines(&l));
                 known.extend(machines.iter().flat_map(|machine| host_files(other, machine)));
+                unclear.extend((!is_complete).then_some(other.as_str()));
             }
             found.retain(|file| !known.contains(&file.path));
+            // A machine that has such a file may be in a part that cannot be read.
+            if let Some(first) = unclear.first().filter(|_| found.iter().any(is_of_host)) {
+                found.retain(|file| !is_of_host(file));
+                let which = unclear.join(", ");
+                let what =
+                    format!("cannot tell which of these files are used: the configuration of {which} has problems");
+                doubt = Some(Layer::unread(
+                    "hosts",
+                    what,
+                    format!("`nodeinit config validate --cluster {first}` lists them"),
+                ));
+            }
         }
-        found.into_iter().map(|file| file.unread(&known)).collect()
+        found.into_iter().map(|file| file.unread(&known)).chain(doubt).collect()
     }
 }
 
@@ -238,12 +256,14 @@ impl Named {
     }
 }
 
-/// Returns the names of the machines that the layers list.
-fn machines(layers: &[Layer]) -> BTreeSet<String> {
-    let tree = written(layers);
+/// Returns the names of the machines that the layers list, and whether these are all: the layers have no problems.
+fn machines(layers: &[Layer]) -> (BTreeSet<String>, bool) {
+    let mut findings = Findings::default();
+    let tree = written(layers, &mut findings);
     let all: Place<'_, Document> = Place::document(&tree);
     let nodes = all.masters().items().into_iter().chain(all.workers().items());
-    nodes.filter_map(|machine| machine.name().value()).chain(bastion::name(&all)).collect()
+    let names = nodes.filter_map(|machine| machine.name().value()).chain(bastion::name(&all)).collect();
+    (names, findings.is_empty())
 }
 
 #[cfg(test)]
@@ -328,10 +348,33 @@ mod tests {
             prod.replace("{name: m1}", "{name: m1, address: 10.0.0.1}, {name: m2}, {name: m3, address: 10.0.0.3}");
         let files = [("clusters/prod.yaml", second.as_str()), ("hosts/m22.yaml", "address: 10.0.0.2")];
         let problems = crate::load(&layers_of("prod", &files)).unwrap_err().to_string();
-        assert!(
-            problems.contains("masters[1].address: missing") && problems.contains("hosts/m22.yaml: nothing"),
-            "{problems}"
-        );
+        let (errors, warnings) = problems.split_once("\n  warning: hosts/m22.yaml: nothing reads").unwrap();
+        assert!(errors.starts_with("the configuration has 1 problem\n"), "{problems}");
+        assert!(errors.contains("masters[1].address: missing") && warnings.contains("\n      hint: "), "{problems}");
+    }
+
+    #[test]
+    fn files_of_hosts_are_in_doubt_while_a_cluster_of_the_folder_has_problems() {
+        let prod = format!("{HEAD}masters: [{{name: m1, address: 10.0.0.1}}]\ncontrolPlane: {{endpoint: 10.0.0.9}}\n");
+        for test in ["masters: [{name: t1}", "mastres: [{name: t1}]", "masters:\n- nmae: t1\n", "masters: t1"] {
+            let files = [
+                ("clusters/prod.yaml", prod.as_str()),
+                ("clusters/test.yaml", test),
+                ("hosts/m1.yaml", ""),
+                ("hosts/t1.yaml", ""),
+                ("hosts/t2.yaml", ""),
+                ("roles/mastre.yaml", ""),
+            ];
+            let found = warnings("prod", &files);
+            assert_eq!(found.len(), 2, "{test}: {found:?}");
+            assert!(found[0].starts_with("roles/mastre.yaml: nothing reads this file: "), "{found:?}");
+            let doubt = "hosts: cannot tell which of these files are used: the configuration of test has problems; ";
+            assert!(found[1].starts_with(doubt) && found[1].contains("validate --cluster test`"), "{found:?}");
+            assert!(warnings("prod", &files[..3]).is_empty(), "{test}: all files are of machines of this cluster");
+        }
+        let files = [("clusters/prod.yaml", "masters: [{name: m1}"), ("hosts/m1.yaml", "")];
+        let problems = crate::load(&layers_of("prod", &files)).unwrap_err().to_string();
+        assert!(!problems.contains("nothing reads"), "{problems}");
     }
 
     #[test]

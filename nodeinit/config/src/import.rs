@@ -97,7 +97,8 @@ impl Translation {
         loop {
             let text = Value::Object(self.config.clone()).to_string();
             let Err(problems) = load(&[Layer::file("imported", text)]) else { return };
-            let mut problems: Vec<_> = problems.0.into_iter().map(|problem| (steps(&problem.path), problem)).collect();
+            let mut problems: Vec<_> =
+                problems.errors.into_iter().map(|problem| (steps(&problem.path), problem)).collect();
             // The last entry of a list first: the indexes of the others stay true.
             problems.sort_by(|(a, _), (b, _)| b.cmp(a));
             let (mut removed, mut notes) = (Vec::<Vec<Step>>::new(), Vec::new());

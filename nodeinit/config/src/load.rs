@@ -80,8 +80,7 @@ pub fn load(layers: &[Layer]) -> Result<Loaded, Problems> {
     });
     match &mut result {
         Ok(loaded) => loaded.warnings.extend(unread),
-        // A value that is missing may be in such a file.
-        Err(Problems(problems)) => problems.extend(unread),
+        Err(problems) => problems.warnings.extend(unread),
     }
     result
 }
@@ -115,7 +114,7 @@ fn load_used(layers: &[Layer]) -> Result<Loaded, Problems> {
     }
     absent.iter().for_each(|section| tree.remove(section));
     if !readable {
-        return Err(Problems(verdict.errors.into_problems(&sources)));
+        return Err(verdict.errors.into_problems(&sources).into());
     }
     // An empty file has no header either: report it for the first layer.
     if let Some(layer) = first.or((!layers.is_empty()).then_some(1)) {
@@ -150,18 +149,18 @@ pub(crate) fn validated(
             defaults::complete(&mut tree, &cluster);
             Ok(Loaded { cluster, warnings: warnings.into_problems(&sources), tree, sources, releases })
         }
-        None => Err(Problems(errors.into_problems(&sources))),
+        None => Err(errors.into_problems(&sources).into()),
     }
 }
 
-/// Returns what the layers say, without the defaults and without what is wrong.
-pub(crate) fn written(layers: &[Layer]) -> YamlNode {
-    let (mut tree, mut ignored) = (YamlNode::map(Mark::DEFAULT), Findings::default());
+/// Returns what the layers say, without the defaults and without what is wrong, which goes to `findings`.
+pub(crate) fn written(layers: &[Layer], findings: &mut Findings) -> YamlNode {
+    let mut tree = YamlNode::map(Mark::DEFAULT);
     for (index, layer) in layers.iter().enumerate().filter(|(_, layer)| !layer.is_release()) {
-        let Some(node) = layer.parse(index + 1, &mut ignored) else { continue };
+        let Some(node) = layer.parse(index + 1, findings) else { continue };
         match layer.of_machine() {
-            Some(name) => machine(&mut tree, name, node, &mut ignored),
-            None => check::layer(node, &mut ignored).into_iter().for_each(|node| merge(&mut tree, node)),
+            Some(name) => machine(&mut tree, name, node, findings),
+            None => check::layer(node, findings).into_iter().for_each(|node| merge(&mut tree, node)),
         }
     }
     tree

@@ -45,18 +45,30 @@ impl fmt::Display for Problem {
     }
 }
 
-/// All problems of a configuration, in the order of layers and lines. Never empty.
+/// All problems of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problems(pub Vec<Problem>);
+pub struct Problems {
+    /// What is wrong, in the order of layers and lines. Never empty.
+    pub errors: Vec<Problem>,
+    /// What may explain it: a value that is missing may be in a file that nothing reads.
+    pub warnings: Vec<Problem>,
+}
+
+impl From<Vec<Problem>> for Problems {
+    fn from(errors: Vec<Problem>) -> Self {
+        Self { errors, warnings: Vec::new() }
+    }
+}
 
 impl std::error::Error for Problems {}
 
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let count = self.0.len();
+        let count = self.errors.len();
         write!(f, "the configuration has {count} problem{}", if count == 1 { "" } else { "s" })?;
-        for problem in &self.0 {
-            write!(f, "\n  {problem}")?;
+        let warnings = self.warnings.iter().map(|warning| ("warning: ", warning));
+        for (kind, problem) in self.errors.iter().map(|error| ("", error)).chain(warnings) {
+            write!(f, "\n  {kind}{problem}")?;
             if !problem.remedy.is_empty() {
                 write!(f, "\n      hint: {}", problem.remedy)?;
             }

@@ -49,7 +49,7 @@ fn leaves(path: &str, fields: &[Field], visit: &mut impl FnMut(String)) {
 /// Whether the file is rejected with an error that names the place and the remedy.
 fn is_rejected(path: &str, text: &str) -> bool {
     let line = text.lines().count();
-    let Err(Problems(problems)) = load(&[Layer::file("cluster.yaml", text)]) else { return false };
+    let Err(Problems { errors: problems, .. }) = load(&[Layer::file("cluster.yaml", text)]) else { return false };
     problems.iter().any(|problem| {
         let place = (problem.origin.source.as_str(), problem.origin.line) == ("cluster.yaml", line);
         place && problem.path.starts_with(path) && !problem.what.is_empty() && !problem.remedy.is_empty()

@@ -89,7 +89,7 @@ fn places_are_inside(bytes: &[u8]) -> Result<(), TestCaseError> {
     // In YAML, a carriage return also ends a line.
     let lines = String::from_utf8_lossy(bytes).replace("\r\n", "\n").replace('\r', "\n");
     let lines: Vec<usize> = lines.split('\n').map(|line| line.chars().count()).collect();
-    for problem in problems.0 {
+    for problem in problems.errors {
         let (line, column) = (problem.origin.line, problem.origin.column);
         prop_assert!(line >= 1 && line <= lines.len(), "{problem}");
         prop_assert!(column >= 1 && column <= lines[line - 1] + 1, "{problem}");

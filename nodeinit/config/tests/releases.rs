@@ -20,7 +20,7 @@ fn configured(text: &str) -> Layer {
 
 #[allow(clippy::unwrap_used, reason = "only tests call it")]
 fn problems(layers: &[Layer]) -> String {
-    let Problems(problems) = load(layers).map(|loaded| loaded.cluster).unwrap_err();
+    let Problems { errors: problems, .. } = load(layers).map(|loaded| loaded.cluster).unwrap_err();
     problems.iter().map(|problem| format!("{problem}; {}\n", problem.remedy)).collect()
 }
 
@@ -61,7 +61,7 @@ fn a_file_adds_a_release() {
     assert_eq!(release.lost(Program::Kubelet, "max-pods").unwrap().by, "1.38");
     assert_eq!(release.lost(Program::Kubelet, "pod-infra-container-image").unwrap().by, "1.35");
     // The newest embedded release stays the default, and a machine's configuration needs the file, too.
-    assert_eq!(load(std::slice::from_ref(&file)).unwrap_err().0.len(), 2, "only the header is missing");
+    assert_eq!(load(std::slice::from_ref(&file)).unwrap_err().errors.len(), 2, "only the header is missing");
     let made = loaded.made(&nodeinit_config::Made::default()).unwrap();
     assert_eq!(made.cluster, loaded.cluster);
 }

@@ -14,7 +14,7 @@ fn problems(layers: &[&str]) -> Vec<String> {
     let layers: Vec<Layer> = layers.iter().enumerate().map(layer).collect();
     match load(&layers) {
         Ok(_) => Vec::new(),
-        Err(problems) => problems.0.iter().map(|p| format!("{p}; {}", p.remedy)).collect(),
+        Err(problems) => problems.errors.iter().map(|p| format!("{p}; {}", p.remedy)).collect(),
     }
 }
 
@@ -67,7 +67,7 @@ fn unsupported_yaml_is_refused() {
     }
     assert!(only("etcd:\n\textraArgs: {}\n").ends_with("indent with spaces, not with tabs"));
     let bytes = load(&[Layer::file("x.yaml", b"a: b\nc: \xff".to_vec())]).unwrap_err();
-    assert_eq!(bytes.0[0].to_string(), "x.yaml:2:4: the file is not UTF-8 text");
+    assert_eq!(bytes.errors[0].to_string(), "x.yaml:2:4: the file is not UTF-8 text");
 }
 
 #[test]

@@ -112,7 +112,7 @@ async fn validate(args: &Validate) -> Result<Exit, StepError> {
     }
     let (problems, warnings) = match nodeinit_config::load(&layers) {
         Ok(loaded) => (of_this_machine(&loaded).await, loaded.warnings),
-        Err(Problems(problems)) => (problems, Vec::new()),
+        Err(Problems { errors, warnings }) => (errors, warnings),
     };
     let exit = if problems.is_empty() { Exit::Done } else { Exit::BadConfig };
     match (args.printing.output, exit) {
@@ -130,7 +130,7 @@ async fn validate(args: &Validate) -> Result<Exit, StepError> {
         (Output::Text, _) => {}
     }
     if exit != Exit::Done {
-        tell(&format!("error: {}", Problems(problems)));
+        tell(&format!("error: {}", Problems { errors: problems, warnings }));
     }
     Ok(exit)
 }
@@ -143,7 +143,7 @@ async fn of_this_machine(loaded: &Loaded) -> Vec<Problem> {
     let Ok(node) = loaded.cluster.node(&facts::local(), None) else { return Vec::new() };
     let (files, cluster) = match loaded.of_machine(&node.name) {
         Ok(own) => (Files::of_machine(), own.cluster),
-        Err(Problems(problems)) => return problems,
+        Err(problems) => return problems.errors,
     };
     let here = |path: &str, what: String, remedy: String| Problem {
         origin: Origin { source: format!("this machine, {}", node.name), line: 0, column: 0 },

@@ -48,7 +48,9 @@ async fn attempt(args: &Reset) -> Result<Exit, (String, StepError)> {
     let start = |e| ("start".to_owned(), e);
     let _lock = setup::lock().map_err(start)?;
     let cx = setup::context(&args.common, Access::Change).map_err(start)?;
-    os::refuse_unmounted(&cx).await.map_err(start)?;
+    for text in os::refuse_unmounted(&cx).await.map_err(start)? {
+        cx.report.note("reset", text);
+    }
     let plan = reset::plan(args.force, args.remove_aside).map_err(|e| start(e.into()))?;
     if !args.yes && !agreed(&cx, runner::look(&plan, &cx).await?).map_err(start)? {
         return Ok(Exit::Done);

@@ -101,7 +101,7 @@ impl From<RemoveError> for StepError {
 
 impl From<Problems> for StepError {
     fn from(problems: Problems) -> Self {
-        Self { problems: problems.0.clone(), ..Self::new(problems.to_string()).exit(Exit::BadConfig) }
+        Self { problems: problems.errors.clone(), ..Self::new(problems.to_string()).exit(Exit::BadConfig) }
     }
 }
 

@@ -5,7 +5,7 @@ use crate::{
     layer::Layer,
     load::{load, written},
     model::{cluster_id::fresh_cluster_id, format::UUID},
-    problem::Problems,
+    problem::{Findings, Problems},
     schema::{Fallback, Field, Kind},
     text::{
         emit,
@@ -62,7 +62,7 @@ fn chosen(layers: &[Layer]) -> Result<YamlNode, Problems> {
     let header = Layer::file("", format!("apiVersion: {API_VERSION}\nkind: {KIND}\n"));
     let all: Vec<Layer> = std::iter::once(header).chain(layers.iter().cloned()).collect();
     load(&all)?;
-    let mut chosen = written(&all);
+    let mut chosen = written(&all, &mut Findings::default());
     in_order(&mut chosen, &Kind::Group(CLUSTER));
     Ok(chosen)
 }

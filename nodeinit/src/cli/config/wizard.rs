@@ -226,7 +226,7 @@ fn ask_one(question: &Question, draft: &mut Draft, here: &Here, terminal: &mut T
         let Some(answer) = Some(answer).filter(|answer| !answer.is_empty()).or(default.clone()) else { return Ok(()) };
         match (question.settings)(draft, question.path, &answer).map(|settings| draft.set(settings)) {
             Ok(Ok(())) => return Ok(()),
-            Ok(Err(problems)) => show(&problems.0, terminal)?,
+            Ok(Err(problems)) => show(&problems.errors, terminal)?,
             Err(reason) => terminal.say(&format!("  {reason}"))?,
         }
     }

@@ -92,11 +92,12 @@ fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
 }
 
 /// Refuses to go on with a reset while a disk that nodeinit has mounted is there, but is not mounted any more: `reset` would leave its data, and
-/// take what is in the directory for them.
+/// take what is in the directory for them. Returns which data it leaves.
 ///
 /// # Errors
 /// If there is such a disk.
-pub async fn refuse_unmounted(cx: &Context) -> Result<(), StepError> {
+pub async fn refuse_unmounted(cx: &Context) -> Result<Vec<String>, StepError> {
+    let mut left = Vec::new();
     let fstab = setting::now(cx, "section /etc/fstab").await?.unwrap_or_default();
     for OsChange { key, before, after } in cx.journal.state().os.remove(ITEM.name).unwrap_or_default().set {
         let Some(directory) = key.strip_prefix("mounted ") else { continue };
@@ -119,12 +120,13 @@ pub async fn refuse_unmounted(cx: &Context) -> Result<(), StepError> {
                 return Err(StepError::new(what).hint(hint));
             }
             (None, Some(_)) => {}
-            (None, None) => {
-                cx.report.note("reset", format!("the disk of {directory} is not there: its data stay on it"));
-            }
+            (None, None) => left.push(match line {
+                Some(_) => format!("the disk of {directory} is not there: its data stay on it"),
+                None => format!("{directory} is not in /etc/fstab any more: the data of its disk stay"),
+            }),
         }
     }
-    Ok(())
+    Ok(left)
 }
 
 impl Layout {

@@ -734,11 +734,13 @@ async fn a_reset_needs_the_disks_mounted() {
     }
     machine.mounted(&[]);
     machine.answers(&[("blkid", Err(2))]);
-    super::refuse_unmounted(&machine.cx).await.unwrap();
+    let left = super::refuse_unmounted(&machine.cx).await.unwrap();
+    assert_eq!(left, ["the disk of /data is not there: its data stay on it"]);
     machine.answers(&attached);
     let fstab = machine.text("/etc/fstab").unwrap();
     machine.cx.files.write(&[NewFile::public("/etc/fstab", fstab.replace(" /data ", " /elsewhere "))]).unwrap();
-    super::refuse_unmounted(&machine.cx).await.unwrap();
+    let left = super::refuse_unmounted(&machine.cx).await.unwrap();
+    assert_eq!(left, ["/data is not in /etc/fstab any more: the data of its disk stay"]);
 }
 
 #[tokio::test]

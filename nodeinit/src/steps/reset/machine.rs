@@ -26,7 +26,10 @@ use std::{
 const LIMIT: Duration = Duration::from_secs(60);
 const LEAST: Duration = Duration::from_secs(10);
 
-/// Step `stop-kubelet`: stops the kubelet first, because it would restart removed pods.
+/// The unit that runs `up` at each boot, and again after a failure. nodeinit does not enable it: a package, an image or the operator does.
+const AT_BOOT: &str = "nodeinit.service";
+
+/// Step `stop-kubelet`: stops the kubelet first, because it would restart removed pods; also what would start it again at the next boot.
 pub struct StopKubelet;
 
 #[async_trait(?Send)]
@@ -40,16 +43,27 @@ impl Step for StopKubelet {
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
-        Ok(State::of(units(cx).map(|unit| format!("stop and disable {unit}")).collect()))
+        Ok(State::of(at_boot(cx).into_iter().chain(units(cx)).map(|unit| format!("stop and disable {unit}")).collect()))
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        for unit in units(cx) {
+        for unit in at_boot(cx).into_iter().chain(units(cx)) {
             systemd::stop(&cx.commands, &unit).await?;
             systemd::disable(&cx.commands, &unit).await?;
+            if unit == AT_BOOT {
+                let text =
+                    "nodeinit.service is disabled; `systemctl enable nodeinit` lets the next boot run `up` again";
+                cx.report.note(&StepId::StopKubelet.name(), text);
+            }
         }
         Ok(())
     }
+}
+
+/// Returns the unit that runs `up` at each boot, if it is there and enabled.
+fn at_boot(cx: &Context) -> Option<String> {
+    let is_enabled = cx.files.exists(systemd::enabled(AT_BOOT)) && systemd::has_file(&cx.files, AT_BOOT);
+    is_enabled.then(|| AT_BOOT.to_owned())
 }
 
 /// Returns the units that nodeinit started, without containerd, which removes the pods.
@@ -280,7 +294,34 @@ fn words(line: &str) -> Vec<String> {
 #[allow(clippy::disallowed_methods, reason = "tests make a fake machine's files")]
 mod tests {
     use super::*;
-    use crate::{context::testing::context, engine::journal::Record, host::files::NewFile};
+    use crate::{
+        context::testing::context,
+        engine::journal::Record,
+        host::{commands::Commands, files::NewFile},
+    };
+    use std::sync::Arc;
+
+    #[tokio::test]
+    async fn the_next_boot_does_not_undo_the_reset() {
+        let (dir, mut cx) = context();
+        let log = Arc::default();
+        let answers = vec![("systemctl show".to_owned(), Ok("loaded\n".to_owned()))];
+        cx.commands = Commands { log: Some(Arc::clone(&log)), answers };
+        cx.journal.intend(vec![Record::Unit { name: "kubelet.service".into() }]).unwrap();
+        let link = cx.files.real(&systemd::enabled(AT_BOOT));
+        std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink("/usr/lib/systemd/system/nodeinit.service", link).unwrap();
+        let kubelet = "stop and disable kubelet.service";
+        assert_eq!(StopKubelet.check(&cx).await.unwrap(), State::needed(kubelet), "the package was removed");
+        std::fs::create_dir_all(dir.path().join("usr/lib/systemd/system")).unwrap();
+        cx.files.write(&[NewFile::public("/usr/lib/systemd/system/nodeinit.service", "")]).unwrap();
+        let State::Needed(changes) = StopKubelet.check(&cx).await.unwrap() else { panic!("nothing to do") };
+        assert_eq!(changes, ["stop and disable nodeinit.service", kubelet]);
+        StopKubelet.apply(&cx).await.unwrap();
+        let ran = log.lock().unwrap().join("\n");
+        assert!(ran.contains("systemctl stop nodeinit.service\n"), "{ran}");
+        assert!(ran.contains("systemctl disable --quiet nodeinit.service\n"), "{ran}");
+    }
 
     #[test]
     fn a_rule_belongs_to_kubernetes_by_its_chains_only() {

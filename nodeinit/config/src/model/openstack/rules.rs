@@ -104,7 +104,10 @@ fn network(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], erro
     if let Some(net) = public.value() {
         if net.addr().is_ipv4() != cidr.addr().is_ipv4() {
             let what = format!("{net} and {} {cidr} are in different address families", own.path);
-            public.report(errors, what, "use IPv4 for both, or IPv6 for both");
+            // The rule for the bastion refuses IPv6.
+            let has_bastion = section.bastion().written().is_some();
+            let remedy = if has_bastion { "use IPv4 for both" } else { "use IPv4 for both, or IPv6 for both" };
+            public.report(errors, what, remedy);
         }
         if made.router().value() == Some(false) {
             let what = format!("without a router, there is no route from {} to the machines", public.path);
@@ -307,7 +310,7 @@ mod tests {
 
     fn problems(section: &str) -> Vec<String> {
         let text = format!("{GOOD}openstack: {section}\n");
-        let found = load(&[Layer::file("x", text)]).err().map(|p| p.0).unwrap_or_default();
+        let found = load(&[Layer::file("x", text)]).err().map(|p| p.errors).unwrap_or_default();
         found.into_iter().map(|p| format!("{}: {} ({})", p.path, p.what, p.remedy)).collect()
     }
 
@@ -428,7 +431,8 @@ mod tests {
         for (create, more, what) in [
             ("publicCIDR: 10.0.0.128/25", "", "publicCIDR: 10.0.0.128/25 overlaps openstack.network.create.cidr"),
             ("publicCIDR: 10.96.1.0/24", "", "publicCIDR: 10.96.1.0/24 overlaps network.serviceCIDR"),
-            ("publicCIDR: fd00::/64", "", "are in different address families"),
+            ("publicCIDR: fd00::/64", "", "are in different address families (use IPv4 for both, or IPv6 for both)"),
+            ("publicCIDR: fd00::/64", "bastion: {}", "are in different address families (use IPv4 for both)"),
             ("publicCIDR: 10.0.1.0/24, router: false", "", "create.router: without a router, there is no route"),
             (second, "bastion: {address: 10.0.0.5}", "10.0.0.5 is outside openstack.network.create.publicCIDR"),
             (second, "loadBalancer: {address: 10.0.0.9}", "loadBalancer.address: 10.0.0.9 is outside"),
