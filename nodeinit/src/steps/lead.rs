@@ -186,8 +186,8 @@ pub async fn outdated(cx: &Context) -> Option<StepError> {
     if cx.cluster.masters.len() < 2 || !has_data(cx) {
         return None;
     }
-    let view = Peers::of_all(cx).ok()?.look().await.ok()?;
-    refused(cx, &agreed(&view.asked).await.ok()??)
+    let (etcd, _) = Peers::of_all(cx).ok()?.members().await.ok()?;
+    refused(cx, &agreed(&etcd).await.ok()??)
 }
 
 /// Refuses to let this machine, whose etcd member was removed, join again with an older configuration: the newer one may not list it.

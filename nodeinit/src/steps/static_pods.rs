@@ -124,6 +124,14 @@ fn pause(component: Component) -> Duration {
     }
 }
 
+/// Ends containers at once. If that fails, the kubelet ends them.
+pub(super) async fn end(containers: Vec<cri::Container>) {
+    let Ok(cri) = Cri::connect(cri::SOCKET).await else { return };
+    for container in containers.iter().filter(|container| container.state == ContainerState::Running) {
+        let _ = cri.kill_container(&container.id).await;
+    }
+}
+
 /// Returns the component's containers, the newest first.
 pub(super) async fn containers(component: Component) -> Result<Vec<cri::Container>, CriError> {
     let mut found = Cri::connect(cri::SOCKET).await?.containers().await?;

@@ -13,7 +13,6 @@ use crate::{
         journal::OsChange,
     },
 };
-use nodeinit_base::sha256_hex;
 use nodeinit_config::cluster::{Disk, Filesystem, Partition};
 use std::{
     collections::BTreeMap,
@@ -164,9 +163,8 @@ impl Layout {
         group: Option<&str>,
     ) -> Result<(), StepError> {
         if let Some(group) = group {
-            let key = format!("physical {device}");
-            let id = former_uuid(cx, &key).unwrap_or_else(|| lvm_uuid(cx, &format!("physical {name}")));
-            self.wants.push(Want::set(key, id.clone()));
+            let id = lvm_uuid(cx, &format!("physical {name}"));
+            self.wants.push(Want::set(format!("physical {device}"), id.clone()));
             self.groups.entry(group.to_owned()).or_default().push((device.to_owned(), id));
         }
         match mount {
@@ -210,13 +208,6 @@ impl Layout {
         }
         Ok(())
     }
-}
-
-/// Returns the UUID of a physical volume that an earlier version made: it depended on the kernel's name of the partition.
-fn former_uuid(cx: &Context, key: &str) -> Option<String> {
-    let (id, known) = (lvm_uuid(cx, key), cx.journal.state().os.remove(ITEM.name)?);
-    let after = Some(sha256_hex(id.as_bytes()));
-    known.set.iter().any(|change| change.key == key && change.after == after).then_some(id)
 }
 
 /// Returns the kernel's name of a partition. Source: Linux, `block/partitions/core.c`, `add_partition`.

@@ -3,10 +3,7 @@
 use super::{ITEMS, OsStep};
 use crate::{
     context::{Context, testing::context_of},
-    engine::{
-        journal::Record,
-        step::{State, Step},
-    },
+    engine::step::{State, Step},
     host::{commands::Commands, files::NewFile},
 };
 use std::{path::Path, sync::Arc};
@@ -696,25 +693,6 @@ async fn a_physical_volume_keeps_its_uuid_under_another_name_of_its_disk() {
     let (first, second) = (created("sdb").await, created("sdc").await);
     assert!(first.ends_with("/dev/sdb2") && second.ends_with("/dev/sdc2"), "{first} {second}");
     assert_eq!(first.replace("sdb2", "sdc2"), second);
-}
-
-#[tokio::test]
-async fn a_physical_volume_of_an_earlier_version_keeps_its_uuid() {
-    let config = "os: {disks: [{device: /dev/vdb, partitions: [{size: 1G, mount: /a}, {volumeGroup: vg}]}], volumeGroups: [{name: vg}]}\n";
-    let files = ["/dev/vdb", "/dev/vdb1", "/dev/vdb2"].map(|file| (file, ""));
-    let mut machine = Machine::new(config, &files);
-    let key = "physical /dev/vdb2";
-    let former = super::storage::lvm_uuid(&machine.cx, key);
-    let (item, after) = ("os-disks".to_owned(), Some(nodeinit_base::sha256_hex(former.as_bytes())));
-    machine.cx.journal.intend(vec![Record::OsSet { item, key: key.into(), before: None, after }]).unwrap();
-    machine.answers(&[(
-        "wipefs --no-act --noheadings --output TYPE,UUID /dev/vdb2",
-        Ok(&format!("LVM2_member {former}\n")),
-    )]);
-    for _ in 0..2 {
-        let ran = machine.apply("os-disks").await;
-        assert!(!ran.iter().any(|line| line.starts_with("pvcreate")), "{ran:#?}");
-    }
 }
 
 #[tokio::test]

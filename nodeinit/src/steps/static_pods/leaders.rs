@@ -3,12 +3,8 @@
 //!
 //! Source: `k8s.io/client-go/tools/leaderelection` (`release`) and `tools/cache/reflector.go`.
 
-use super::restart::end;
-use crate::{
-    api::kube::ApiError,
-    context::Context,
-    steps::{cluster::client_at, static_pods::containers},
-};
+use super::{containers, end};
+use crate::{api::kube::ApiError, context::Context, steps::cluster::client_at};
 use nodeinit_config::Component::{ControllerManager, Scheduler};
 use serde_json::{Value, json};
 use std::{net::IpAddr, time::Duration};

@@ -1,8 +1,8 @@
 //! Restarts a static pod with a changed manifest; etcd and the API server one master after the other.
 
-use super::{Healthy, containers, explain, hand_over, has_pod, keeps, leaders, manifest_path};
+use super::{Healthy, containers, end, explain, hand_over, has_pod, keeps, leaders, manifest_path};
 use crate::{
-    api::cri::{self, Container, ContainerState, Cri, CriError},
+    api::cri::{Container, ContainerState, CriError},
     context::Context,
     engine::{error::StepError, step::Step},
     host::{failpoint, files::NewFile, net::listeners, processes},
@@ -193,14 +193,6 @@ pub(in crate::steps) async fn stop(cx: &Context, component: Component) -> Result
         leaders::release(cx).await;
     }
     Ok(())
-}
-
-/// Ends containers at once. If that fails, the kubelet ends them.
-pub(super) async fn end(containers: Vec<Container>) {
-    let Ok(cri) = Cri::connect(cri::SOCKET).await else { return };
-    for container in containers.iter().filter(|container| container.state == ContainerState::Running) {
-        let _ = cri.kill_container(&container.id).await;
-    }
 }
 
 /// Returns an error when the component has exited so often that more attempts are useless; `former` are the containers of earlier starts.

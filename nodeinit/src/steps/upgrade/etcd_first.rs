@@ -98,11 +98,12 @@ impl Step for EtcdFirst {
         let restored = restore(cx).await;
         turn.end().await;
         let failed = |what: String| StepError::new(what).hint(rerun(cx));
+        let etcd = format!("etcd {} does not work on {}", before.cluster.release.etcd, cx.node.name);
         match (replaced, restored) {
             (Ok(()), Ok(())) => Ok(()),
             (Ok(()), Err(e)) => Err(failed(format!("the API server does not work again: {e}"))),
-            (Err(why), Ok(())) => Err(failed(format!("{why}; the former etcd runs again"))),
-            (Err(why), Err(e)) => Err(failed(format!("{why}; the former etcd does not work either: {e}"))),
+            (Err(why), Ok(())) => Err(failed(format!("{etcd}: {why}; the former etcd runs again"))),
+            (Err(why), Err(e)) => Err(failed(format!("{etcd}: {why}; the former etcd does not work either: {e}"))),
         }
     }
 }
