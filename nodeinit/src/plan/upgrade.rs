@@ -79,6 +79,8 @@ pub fn plan(cluster: &Cluster, node: &Node, reach: &Reach, upgrade: Upgrade) -> 
         others(&mut plan, vec![master], drain);
     }
     objects(&mut plan, cluster);
+    // A node whose kube-proxy restarts does not notice that pods end on a node that is drained.
+    plan.add_last(Ready { rolled_out: true });
     others(&mut plan, workers, drain);
     end(&mut plan, cluster, version, hosts.rollout);
     plan.build()
@@ -100,6 +102,8 @@ pub fn rollback(cluster: &Cluster, node: &Node, upgrade: Upgrade) -> Result<Plan
     let (workers, masters) = by_role(hosts.machines);
     others(&mut plan, workers, drain);
     objects(&mut plan, cluster);
+    // Controllers that do not act must not delay their own replacement.
+    plan.add_last(Ready { rolled_out: false });
     plan.add_last(EtcdDowngrade);
     for master in masters {
         others(&mut plan, vec![master], drain);
@@ -219,8 +223,6 @@ fn objects(plan: &mut PlanBuilder, cluster: &Cluster) {
     if cluster.addons.coredns {
         plan.add(Objects::CoreDns, [Id::ClusterConfig]);
     }
-    // A node whose kube-proxy restarts does not notice that pods end on a node that is drained.
-    plan.add_last(Ready { rolled_out: true });
 }
 
 #[cfg(test)]

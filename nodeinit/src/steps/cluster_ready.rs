@@ -97,47 +97,59 @@ struct Outdated {
     wanted: i64,
 }
 
-/// Returns the first DaemonSet that still replaces pods. While a node is not Ready, Kubernetes may replace none anywhere: then this does not
-/// count.
-async fn outdated(cx: &Context, workloads: &[Value]) -> Result<Option<Outdated>, StepError> {
+/// Returns the first DaemonSet that still replaces pods on nodes that are Ready, after its position; and whether all nodes are Ready.
+async fn outdated(cx: &Context, workloads: &[Value]) -> Result<Option<(usize, Outdated, bool)>, StepError> {
     let client = client(cx)?;
-    for workload in workloads.iter().filter(|workload| workload["kind"] == "DaemonSet") {
+    for (position, workload) in workloads.iter().enumerate().filter(|(_, workload)| workload["kind"] == "DaemonSet") {
         let path = client.path_of(workload).await.map_err(|e| refused(workload, e))?;
         let live: Value = client.find(&path).await.map_err(|e| refused(workload, e))?.unwrap_or_default();
-        let Some(outdated) = replacing(&live) else { continue };
+        if replacing(&live, i64::MAX).is_none() {
+            continue;
+        }
         let nodes: List<Node> = client.get("/api/v1/nodes").await.map_err(|e| refused(workload, e))?;
-        return Ok(nodes.items.iter().all(Node::is_ready).then_some(outdated));
+        let ready = nodes.items.iter().filter(|node| node.is_ready()).count();
+        if let Some(outdated) = replacing(&live, ready as i64) {
+            return Ok(Some((position, outdated, ready == nodes.items.len())));
+        }
     }
     Ok(None)
 }
 
-fn replacing(live: &Value) -> Option<Outdated> {
+/// Returns the DaemonSet if fewer than `at_most` nodes, and fewer than it wants, have its current pods.
+fn replacing(live: &Value, at_most: i64) -> Option<Outdated> {
     let number = |at: &str| live["status"][at].as_i64().unwrap_or_default();
     let unseen = live["status"]["observedGeneration"] != live["metadata"]["generation"];
     let current = if unseen { 0 } else { number("updatedNumberScheduled").min(number("numberAvailable")) };
-    let outdated = Outdated { name: title(live), current, wanted: number("desiredNumberScheduled") };
+    let outdated = Outdated { name: title(live), current, wanted: number("desiredNumberScheduled").min(at_most) };
     (live["spec"]["updateStrategy"]["type"] != "OnDelete" && current < outdated.wanted).then_some(outdated)
 }
 
-/// Waits until the DaemonSets have replaced their pods: `timeouts.node`, and again while there is progress in that time.
+/// Waits until the DaemonSets have replaced their pods: `timeouts.node`, and again while there is progress in that time. Without progress, a
+/// node that is not Ready may be the reason: Kubernetes may then replace no pod anywhere.
 async fn roll_out(cx: &Context, workloads: &[Value]) -> Result<(), StepError> {
+    let mut best = None;
     loop {
-        let (mut first, mut latest) = (None, None);
+        let mut latest = None;
         let look = async || match outdated(cx, workloads).await {
             Ok(None) => ControlFlow::Break(()),
-            Ok(Some(outdated)) => {
-                let what = format!("{}: {} of {} pods are current", outdated.name, outdated.current, outdated.wanted);
-                first.get_or_insert_with(|| what.clone());
-                latest = Some(what.clone());
-                ControlFlow::Continue(what)
+            Ok(Some((position, outdated, all_ready))) => {
+                let reached = (position, outdated.current);
+                best.get_or_insert(reached);
+                latest = Some((reached, all_ready));
+                let Outdated { name, current, wanted } = outdated;
+                ControlFlow::Continue(format!("{name}: {current} of {wanted} pods are current"))
             }
             Err(e) => ControlFlow::Continue(e.to_string()),
         };
         let wait = Wait::new("the addons' new pods on every node", cx.cluster.timeouts.node);
-        match wait.at_most_every(Duration::from_millis(500)).until(look).await {
-            Err(late) if first == latest => return Err(StepError::from(late).hint(HINT)),
-            Err(_) => {}
-            Ok(()) => return Ok(()),
+        let Err(late) = wait.at_most_every(Duration::from_millis(500)).until(look).await else { return Ok(()) };
+        match latest {
+            Some((reached, _)) if best < Some(reached) => best = Some(reached),
+            Some((_, false)) => {
+                cx.report.note(&StepId::Ready.name(), format!("{late}; continuing, because a node is not Ready"));
+                return Ok(());
+            }
+            _ => return Err(StepError::from(late).hint(HINT)),
         }
     }
 }
@@ -205,7 +217,8 @@ impl Step for Ready {
         let workloads = workloads(cx)?;
         let mut lacking = lacking(cx, &workloads).await?;
         if self.rolled_out && lacking.is_none() {
-            lacking = outdated(cx, &workloads).await?.map(|outdated| format!("{}: replace its pods", outdated.name));
+            lacking =
+                outdated(cx, &workloads).await?.map(|(_, outdated, _)| format!("{}: replace its pods", outdated.name));
         }
         Ok(State::of(lacking.into_iter().collect()))
     }
@@ -249,10 +262,16 @@ mod tests {
         };
         assert_eq!(pods(&daemon("RollingUpdate", 0, 2)), (3, 2));
         assert_eq!(too_few(&daemon("RollingUpdate", 0, 2), 2, 2), None);
-        let outdated = |current| Some(Outdated { name: "DaemonSet a".into(), current, wanted: 3 });
-        assert_eq!(replacing(&daemon("RollingUpdate", 1, 2)), outdated(1));
-        assert_eq!(replacing(&daemon("RollingUpdate", 3, 2)), outdated(2), "one does not run yet");
-        assert_eq!(replacing(&daemon("RollingUpdate", 3, 1)), outdated(0), "the controller has not seen the change");
-        assert_eq!(replacing(&daemon("OnDelete", 0, 2)), None);
+        let outdated = |current, wanted| Some(Outdated { name: "DaemonSet a".into(), current, wanted });
+        assert_eq!(replacing(&daemon("RollingUpdate", 1, 2), 3), outdated(1, 3));
+        assert_eq!(replacing(&daemon("RollingUpdate", 1, 2), 2), outdated(1, 2), "one of two Ready nodes");
+        assert_eq!(replacing(&daemon("RollingUpdate", 2, 2), 2), None, "the third node is down");
+        assert_eq!(replacing(&daemon("RollingUpdate", 3, 2), 3), outdated(2, 3), "one does not run yet");
+        assert_eq!(
+            replacing(&daemon("RollingUpdate", 3, 1), 3),
+            outdated(0, 3),
+            "the controller has not seen the change"
+        );
+        assert_eq!(replacing(&daemon("OnDelete", 0, 2), 3), None);
     }
 }

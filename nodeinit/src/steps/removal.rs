@@ -118,8 +118,13 @@ fn is_master(node: &Node) -> bool {
 }
 
 async fn empty(cx: &Context, client: &KubeClient, node: &Node, force: bool) -> Result<(), StepError> {
-    drain::cordon(client, &node.metadata.name).await?;
-    drain::drain(cx, client, &node.metadata.name, force).await
+    let name = &node.metadata.name;
+    drain::cordon(client, name).await?;
+    match drain::controllers_act(cx, client, name).await {
+        Err(late) if force => cx.report.note("drain", format!("{late}; continuing because of --force")),
+        acts => acts?,
+    }
+    drain::drain(cx, client, name, force).await
 }
 
 async fn delete(cx: &Context, client: &KubeClient, name: &str) -> Result<(), StepError> {

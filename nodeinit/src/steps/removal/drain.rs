@@ -108,8 +108,8 @@ fn protected(pods: &[Pod], budgets: &[PodDisruptionBudget]) -> Vec<String> {
 /// PodDisruptionBudgets and retries the pods that they protect until the deadline.
 ///
 /// # Errors
-/// If pods without a controller would be lost and `force` is not set; if no kube-controller-manager acts; or if pods are left at the
-/// deadline, each with its reason.
+/// If pods without a controller would be lost and `force` is not set; or if pods are left at the deadline, each with its
+/// reason.
 pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -> Result<(), StepError> {
     let pods = pods(client, name).await.map_err(|e| unlisted(&format!("the pods of {name}"), e))?;
     // A pod may have been created since the check.
@@ -117,7 +117,6 @@ pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -
         let hint = format!("delete them, or add --force; `kubectl uncordon {name}` lets {name} take new pods again");
         return Err(StepError::new(format!("{name} cannot be drained: {why}")).hint(hint));
     }
-    controllers_act(cx, client, name).await?;
     cx.report.note("drain", format!("evicting {} pods from {name}", pods.len()));
     let limit = cx.cluster.timeouts.node;
     let mut last = (None, Instant::now());
@@ -138,8 +137,14 @@ pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -
 }
 
 /// Waits until a kube-controller-manager has tainted the cordoned node. Without one, evicted pods stay endpoints of their Services, and
-/// nothing replaces them.
-async fn controllers_act(cx: &Context, client: &KubeClient, name: &str) -> Result<(), StepError> {
+/// nothing replaces them. Does not wait if there are no pods to evict.
+///
+/// # Errors
+/// If none does in time.
+pub async fn controllers_act(cx: &Context, client: &KubeClient, name: &str) -> Result<(), StepError> {
+    if pods(client, name).await.map_err(|e| unlisted(&format!("the pods of {name}"), e))?.is_empty() {
+        return Ok(());
+    }
     let look = async || match client.find::<Node>(&format!("/api/v1/nodes/{name}")).await {
         Ok(Some(node)) if node.spec.unschedulable && node.spec.taints.iter().all(|t| t["key"] != UNSCHEDULABLE) => {
             ControlFlow::Continue(format!("{name} is cordoned and has no taint {UNSCHEDULABLE}"))

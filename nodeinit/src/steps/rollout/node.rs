@@ -79,6 +79,7 @@ pub(in crate::steps) async fn empty(cx: &Context, name: &str, evict: bool) -> Re
         cx.report.note("drain", format!("no other node takes the pods of {name}, so they stay there"));
         return Ok(());
     }
+    drain::controllers_act(cx, client, name).await?;
     drain::drain(cx, client, name, false).await.map_err(|e| e.hint(WITHOUT))
 }
 

@@ -4,7 +4,7 @@
 
 use super::{
     check::numbers,
-    replace::{image, restore, stop_all},
+    replace::{Failure, image, restore, stop_all},
     rerun,
 };
 use crate::{
@@ -89,21 +89,25 @@ impl Step for EtcdFirst {
         let manifest = static_pods::manifest(&before, Component::Etcd)?;
         let mut turn = Turn::take(cx, &[Component::Etcd, Component::ApiServer]).await?;
         let replaced = async {
-            stop_all(cx, &mut turn).await.map_err(|failure| failure.1)?;
-            restart::start(cx, Component::Etcd, manifest).await?;
-            former::forget(cx, Component::Etcd.name()).await
+            let failed = |why| Failure(Component::Etcd.name(), why);
+            stop_all(cx, &mut turn).await?;
+            restart::start(cx, Component::Etcd, manifest).await.map_err(failed)?;
+            former::forget(cx, Component::Etcd.name()).await.map_err(failed)
         };
         let replaced = replaced.await;
         // The others do not change: they start again in either case.
         let restored = restore(cx).await;
         turn.end().await;
         let failed = |what: String| StepError::new(what).hint(rerun(cx));
-        let etcd = format!("etcd {} does not work on {}", before.cluster.release.etcd, cx.node.name);
         match (replaced, restored) {
             (Ok(()), Ok(())) => Ok(()),
             (Ok(()), Err(e)) => Err(failed(format!("the API server does not work again: {e}"))),
-            (Err(why), Ok(())) => Err(failed(format!("{etcd}: {why}; the former etcd runs again"))),
-            (Err(why), Err(e)) => Err(failed(format!("{etcd}: {why}; the former etcd does not work either: {e}"))),
+            (Err(Failure(name, why)), Ok(())) => {
+                Err(failed(format!("{name} on {}: {why}; the former etcd runs again", cx.node.name)))
+            }
+            (Err(Failure(name, why)), Err(e)) => {
+                Err(failed(format!("{name} on {}: {why}; the former etcd does not work either: {e}", cx.node.name)))
+            }
         }
     }
 }

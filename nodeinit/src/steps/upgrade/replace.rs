@@ -33,11 +33,14 @@ pub(super) fn image(pod: &Value) -> &str {
     pod.pointer("/spec/containers/0/image").and_then(Value::as_str).unwrap_or("none")
 }
 
+/// What is kept of an etcd that did not work, while the former one is tried.
+const NEW_ETCD: &str = "new-etcd";
+
 /// Step `upgrade-control-plane`: this master's static pods and its kubelet have the new version and are healthy.
 pub struct ReplaceControlPlane;
 
 /// A component, or the kubelet, that does not work, and why.
-pub(super) struct Failure(&'static str, pub(super) StepError);
+pub(super) struct Failure(pub(super) &'static str, pub(super) StepError);
 
 #[async_trait(?Send)]
 impl Step for ReplaceControlPlane {
@@ -258,6 +261,7 @@ async fn works_or_return(cx: &Context) -> Result<(), StepError> {
     if etcd {
         // It may have written what the former one cannot read.
         former::forget(cx, Etcd.name()).await?;
+        former::forget(cx, NEW_ETCD).await?;
         if placed(ApiServer) && works(cx, ApiServer).await? {
             return Ok(());
         }
@@ -265,7 +269,15 @@ async fn works_or_return(cx: &Context) -> Result<(), StepError> {
     let note = "the interrupted upgrade left a control plane that does not work; restoring the former version";
     cx.report.note("start", note);
     let turn = if etcd { Some(Turn::take(cx, &[Etcd, ApiServer]).await?) } else { None };
+    if !etcd {
+        former::keep(cx, NEW_ETCD, vec![manifest_path(Etcd)]).await?;
+    }
     let restored = restore(cx).await;
+    // The former etcd does not work: the next run tries the new one again, which may have written its data.
+    if !former::list(&cx.files, Etcd.name())?.is_empty() {
+        former::restore(cx, NEW_ETCD, false).await?;
+    }
+    former::forget(cx, NEW_ETCD).await?;
     if let Some(turn) = turn {
         turn.end().await;
     }
