@@ -89,6 +89,18 @@ impl Upgrade {
         format!("nodeinit upgrade apply {}", self.next)
     }
 
+    /// Gives the image of the next API server another content.
+    fn break_api_server_on(&self, master: &Host) {
+        let pause = "ctr -n k8s.io images ls -q | grep -m 1 /pause:";
+        let image = format!("registry.k8s.io/kube-apiserver:{}", self.next);
+        master.must(&format!("ctr -n k8s.io images tag --force $({pause}) {image}"));
+    }
+
+    fn repair_api_server_on(&self, master: &Host) {
+        let archive = format!("/opt/lab/releases/{}/images/kube-apiserver.tar", self.next);
+        master.must(&format!("ctr -n k8s.io images import {archive}"));
+    }
+
     /// Starts an upgrade, and waits until the control plane of `master` is stopped.
     #[track_caller]
     fn until_stopped(&self, master: &Host) -> Running {
@@ -395,16 +407,13 @@ pub(crate) fn an_upgrade_survives_ctrl_c_power_cuts_and_a_broken_image() {
     first.cut_power();
     drop(cut.wait());
     first.boot();
-    let image = format!("registry.k8s.io/kube-apiserver:{next}");
-    let pause = "ctr -n k8s.io images ls -q | grep -m 1 /pause:";
-    other.must(&format!("ctr -n k8s.io images tag --force $({pause}) {image}"));
+    upgrade.break_api_server_on(other);
     let failed = upgrade.apply().exits(1);
     failed.says(&[&format!("{} was not upgraded", other.name()), "kube-apiserver", "the former version runs again"]);
     other.until("the former API server", 60.0, own_api);
     upgrade.every_api_server_has(&[next, &version(), &version()]);
 
-    let archive = format!("/opt/lab/releases/{next}/images/kube-apiserver.tar");
-    other.must(&format!("ctr -n k8s.io images import {archive}"));
+    upgrade.repair_api_server_on(other);
     let cut = upgrade.until_stopped(other);
     other.cut_power();
     first.must("pkill -9 -x nodeinit");
@@ -427,11 +436,10 @@ pub(crate) fn an_upgrade_survives_ctrl_c_power_cuts_and_a_broken_image() {
 pub(crate) fn an_etcd_that_waits_for_its_quorum_keeps_its_version() {
     let upgrade = Upgrade::ready(2, 0);
     let (first, last, next) = (upgrade.first(), &upgrade.cluster.masters[1], &upgrade.next);
-    let pause = "ctr -n k8s.io images ls -q | grep -m 1 /pause:";
-    last.must(&format!("ctr -n k8s.io images tag --force $({pause}) registry.k8s.io/kube-apiserver:{next}"));
+    upgrade.break_api_server_on(last);
     upgrade.apply().exits(1).says(&[&format!("{} was not upgraded", last.name())]);
     upgrade.every_api_server_has(&[next, &version()]);
-    last.must(&format!("ctr -n k8s.io images import /opt/lab/releases/{next}/images/kube-apiserver.tar"));
+    upgrade.repair_api_server_on(last);
     first.must("echo 'timeouts: {etcd: 40s}' >>/etc/nodeinit/config.yaml");
     copy_configuration(first, last);
     last.add_failpoints();

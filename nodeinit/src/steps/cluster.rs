@@ -29,15 +29,23 @@ pub fn client(cx: &Context) -> Result<&KubeClient, StepError> {
     if let Some(client) = cx.api.get() {
         return Ok(client);
     }
+    let client = client_at(cx, cx.node.address)?;
+    Ok(cx.api.get_or_init(|| client))
+}
+
+/// Returns a client of a master's API server.
+///
+/// # Errors
+/// If `super-admin.conf` is missing or damaged.
+pub(super) fn client_at(cx: &Context, address: IpAddr) -> Result<KubeClient, StepError> {
     let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
     let Some(text) = cx.files.read_secret_text(&path)? else {
         return Err(
             StepError::new(format!("{} is missing", path.display())).hint("run `nodeinit up`, which creates it")
         );
     };
-    let client = KubeClient::from_kubeconfig(text.expose(), local_api(cx.node.address))
-        .map_err(|e| StepError::caused(format!("cannot use {}", path.display()), e))?;
-    Ok(cx.api.get_or_init(|| client))
+    KubeClient::from_kubeconfig(text.expose(), local_api(address))
+        .map_err(|e| StepError::caused(format!("cannot use {}", path.display()), e))
 }
 
 /// Whether the API server is ready; otherwise returns which checks fail.
@@ -62,22 +70,11 @@ const METRICS_LIMIT: Duration = Duration::from_secs(20);
 /// Limit of one request to another machine's API: nothing answers at an unused address.
 const LOOK_LIMIT: Duration = Duration::from_secs(1);
 
-/// Returns a client of another master's API server.
-///
-/// # Errors
-/// If `super-admin.conf` is missing or damaged.
-pub(super) fn client_at(cx: &Context, address: IpAddr) -> Result<KubeClient, String> {
-    let path = Path::new(render::paths::KUBERNETES).join(User::SuperAdmin.file_name());
-    let kubeconfig = cx.files.read_secret_text(&path).map_err(|e| e.to_string())?;
-    let kubeconfig = kubeconfig.ok_or_else(|| format!("{} is missing", path.display()))?;
-    KubeClient::from_kubeconfig(kubeconfig.expose(), local_api(address)).map_err(|e| e.to_string())
-}
-
 /// Whether the API at another machine's address is ready; otherwise returns which checks fail.
 pub(super) async fn ready_at(cx: &Context, address: IpAddr) -> ControlFlow<(), String> {
     let client = match client_at(cx, address) {
         Ok(client) => client,
-        Err(e) => return ControlFlow::Continue(e),
+        Err(e) => return ControlFlow::Continue(e.to_string()),
     };
     let ask = client.health("/readyz");
     match tokio::time::timeout(LOOK_LIMIT, ask).await {
@@ -93,7 +90,7 @@ pub(super) async fn ready_at(cx: &Context, address: IpAddr) -> ControlFlow<(), S
 /// # Errors
 /// Why there is no answer.
 pub(super) async fn metrics_at(cx: &Context, address: IpAddr) -> Result<String, String> {
-    let client = client_at(cx, address)?;
+    let client = client_at(cx, address).map_err(|e| e.to_string())?;
     let ask = client.health("/metrics");
     match tokio::time::timeout(METRICS_LIMIT, ask).await {
         Ok(Ok((status, text))) if status.is_success() => Ok(text),

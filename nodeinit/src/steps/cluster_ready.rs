@@ -80,7 +80,7 @@ async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, St
         let one_a_node = everywhere || domains.and_then(Value::as_i64) > Some(1);
         if running < wanted && one_a_node {
             // Another check reports a node whose machine is gone; the others do not wait for it.
-            wanted = wanted.min(ready_nodes(client).await.map_err(|e| refused(workload, e))?);
+            wanted = wanted.min(nodes(client).await.map_err(|e| refused(workload, e))?.0);
         }
         if let Some(what) = too_few(&live, wanted, running) {
             return Ok(Some(format!("{}: {what}", title(workload))));
@@ -106,10 +106,9 @@ async fn outdated(cx: &Context, workloads: &[Value]) -> Result<Option<(usize, Ou
         if replacing(&live, i64::MAX).is_none() {
             continue;
         }
-        let nodes: List<Node> = client.get("/api/v1/nodes").await.map_err(|e| refused(workload, e))?;
-        let ready = nodes.items.iter().filter(|node| node.is_ready()).count();
-        if let Some(outdated) = replacing(&live, ready as i64) {
-            return Ok(Some((position, outdated, ready == nodes.items.len())));
+        let (ready, all) = nodes(client).await.map_err(|e| refused(workload, e))?;
+        if let Some(outdated) = replacing(&live, ready) {
+            return Ok(Some((position, outdated, ready == all)));
         }
     }
     Ok(None)
@@ -118,8 +117,7 @@ async fn outdated(cx: &Context, workloads: &[Value]) -> Result<Option<(usize, Ou
 /// Returns the DaemonSet if fewer than `at_most` nodes, and fewer than it wants, have its current pods.
 fn replacing(live: &Value, at_most: i64) -> Option<Outdated> {
     let number = |at: &str| live["status"][at].as_i64().unwrap_or_default();
-    let unseen = live["status"]["observedGeneration"] != live["metadata"]["generation"];
-    let current = if unseen { 0 } else { number("updatedNumberScheduled").min(number("numberAvailable")) };
+    let current = if is_unseen(live) { 0 } else { number("updatedNumberScheduled").min(number("numberAvailable")) };
     let outdated = Outdated { name: title(live), current, wanted: number("desiredNumberScheduled").min(at_most) };
     (live["spec"]["updateStrategy"]["type"] != "OnDelete" && current < outdated.wanted).then_some(outdated)
 }
@@ -163,9 +161,13 @@ fn pods(live: &Value) -> (i64, i64) {
     }
 }
 
+/// Whether the controller has not seen the latest change.
+fn is_unseen(live: &Value) -> bool {
+    live["status"]["observedGeneration"] != live["metadata"]["generation"]
+}
+
 fn too_few(live: &Value, wanted: i64, running: i64) -> Option<String> {
-    let unseen = live["status"]["observedGeneration"] != live["metadata"]["generation"];
-    (running < wanted || unseen).then(|| format!("{running} of {wanted} pods run"))
+    (running < wanted || is_unseen(live)).then(|| format!("{running} of {wanted} pods run"))
 }
 
 /// Describes the first of these objects that does not work yet: pods that do not run, an API that is not served.
@@ -195,9 +197,10 @@ pub(super) async fn unavailable(client: &KubeClient, objects: &[Value]) -> Resul
     Ok(None)
 }
 
-async fn ready_nodes(client: &KubeClient) -> Result<i64, ApiError> {
+/// Returns how many nodes are Ready, and how many there are.
+async fn nodes(client: &KubeClient) -> Result<(i64, i64), ApiError> {
     let nodes: List<Node> = client.get("/api/v1/nodes").await?;
-    Ok(nodes.items.iter().filter(|node| node.is_ready()).count() as i64)
+    Ok((nodes.items.iter().filter(|node| node.is_ready()).count() as i64, nodes.items.len() as i64))
 }
 
 #[async_trait(?Send)]

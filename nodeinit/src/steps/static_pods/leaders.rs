@@ -4,7 +4,7 @@
 //! Source: `k8s.io/client-go/tools/leaderelection` (`release`) and `tools/cache/reflector.go`.
 
 use super::{containers, end};
-use crate::{api::kube::ApiError, context::Context, steps::cluster::client_at};
+use crate::{api::kube::ApiError, context::Context, engine::error::StepError, steps::cluster::client_at};
 use nodeinit_config::Component::{ControllerManager, Scheduler};
 use serde_json::{Value, json};
 use std::{net::IpAddr, time::Duration};
@@ -33,19 +33,16 @@ pub(super) async fn release(cx: &Context) {
     let _ = tokio::time::timeout(LIMIT, release).await;
 }
 
-async fn release_at(cx: &Context, address: IpAddr) -> Result<(), String> {
+async fn release_at(cx: &Context, address: IpAddr) -> Result<(), StepError> {
     let client = client_at(cx, address)?;
     let host = nix::unistd::gethostname().unwrap_or_default();
     for component in [ControllerManager, Scheduler] {
         let path = format!("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{}", component.name());
-        let release = async {
-            let Some(lease) = client.find::<Value>(&path).await? else { return Ok(()) };
-            match released(&lease, &host.to_string_lossy()) {
-                Some(patch) => client.merge(&path, &patch).await.map(drop),
-                None => Ok::<_, ApiError>(()),
-            }
-        };
-        release.await.map_err(|e| e.to_string())?;
+        let failed = |e: ApiError| StepError::caused(format!("cannot end the lease {}", component.name()), e);
+        let lease: Option<Value> = client.find(&path).await.map_err(failed)?;
+        if let Some(patch) = lease.and_then(|lease| released(&lease, &host.to_string_lossy())) {
+            client.merge(&path, &patch).await.map_err(failed)?;
+        }
     }
     Ok(())
 }

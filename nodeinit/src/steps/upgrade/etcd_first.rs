@@ -94,7 +94,7 @@ impl Step for EtcdFirst {
             restart::start(cx, Component::Etcd, manifest).await.map_err(failed)?;
             former::forget(cx, Component::Etcd.name()).await.map_err(failed)
         };
-        let replaced = replaced.await;
+        let replaced = replaced.await.map_err(|Failure(name, why)| format!("{name} on {}: {why}", cx.node.name));
         // The others do not change: they start again in either case.
         let restored = restore(cx).await;
         turn.end().await;
@@ -102,12 +102,8 @@ impl Step for EtcdFirst {
         match (replaced, restored) {
             (Ok(()), Ok(())) => Ok(()),
             (Ok(()), Err(e)) => Err(failed(format!("the API server does not work again: {e}"))),
-            (Err(Failure(name, why)), Ok(())) => {
-                Err(failed(format!("{name} on {}: {why}; the former etcd runs again", cx.node.name)))
-            }
-            (Err(Failure(name, why)), Err(e)) => {
-                Err(failed(format!("{name} on {}: {why}; the former etcd does not work either: {e}", cx.node.name)))
-            }
+            (Err(why), Ok(())) => Err(failed(format!("{why}; the former etcd runs again"))),
+            (Err(why), Err(e)) => Err(failed(format!("{why}; the former etcd does not work either: {e}"))),
         }
     }
 }

@@ -268,10 +268,12 @@ async fn works_or_return(cx: &Context) -> Result<(), StepError> {
     }
     let note = "the interrupted upgrade left a control plane that does not work; restoring the former version";
     cx.report.note("start", note);
-    let turn = if etcd { Some(Turn::take(cx, &[Etcd, ApiServer]).await?) } else { None };
-    if !etcd {
+    let turn = if etcd {
+        Some(Turn::take(cx, &[Etcd, ApiServer]).await?)
+    } else {
         former::keep(cx, NEW_ETCD, vec![manifest_path(Etcd)]).await?;
-    }
+        None
+    };
     let restored = restore(cx).await;
     // The former etcd does not work: the next run tries the new one again, which may have written its data.
     if !former::list(&cx.files, Etcd.name())?.is_empty() {
