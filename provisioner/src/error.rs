@@ -102,12 +102,12 @@ pub enum Error {
         /// What became of the others.
         rest: &'static str,
     },
-    /// A machine is replaced, but the master that leads could not tell all other machines its new address and host key.
-    #[error("{machine} is replaced, but not all other machines know its new address and host key: {what}")]
-    OthersFailed {
-        /// The machine that is replaced.
+    /// A machine is replaced. Something failed afterwards, and the same command would replace the machine again.
+    #[error("{machine} is replaced, but the run failed afterwards: {what}")]
+    Replaced {
+        /// The machine.
         machine: String,
-        /// Why.
+        /// What failed.
         what: String,
     },
     /// The command line asks for what cannot be.
@@ -154,10 +154,10 @@ impl Error {
                 Some("repair each unhealthy machine as reported above, then run the same command again".to_owned())
             }
             Self::Partly { .. } => Some("run the same command again to resume".to_owned()),
-            Self::OthersFailed { .. } => Some(
-                "fix the cause, then run `provisioner apply`, which sends them both; the same command would replace the machine again"
-                    .to_owned(),
-            ),
+            Self::Replaced { machine, .. } => Some(format!(
+                "do not run the same command again, which would replace {machine} again; fix the cause, then run `provisioner apply`, \
+                 which tells the other machines its new address and host key"
+            )),
             _ => None,
         }
     }
@@ -185,11 +185,13 @@ impl Error {
             Self::Api(error) if matches!(error.status(), Some(401 | 403)) => Exit::NoPermission,
             Self::Api(error) if error.may_heal() => Exit::TryAgain,
             Self::Deadline { .. } | Self::Busy { .. } => Exit::TryAgain,
-            Self::Partly { .. } | Self::Unhealthy { .. } | Self::OthersFailed { .. } => Exit::Partly,
+            Self::Partly { .. } | Self::Unhealthy { .. } => Exit::Partly,
             Self::Machine { exit, .. } | Self::HostKey { exit, .. } => *exit,
             Self::Usage(_) => Exit::Usage,
             Self::Defect(_) => Exit::Defect,
-            Self::Api(_) | Self::Fault { .. } | Self::Refused { .. } | Self::NotBegun(_) => Exit::Failed,
+            Self::Api(_) | Self::Fault { .. } | Self::Refused { .. } | Self::Replaced { .. } | Self::NotBegun(_) => {
+                Exit::Failed
+            }
         }
     }
 }

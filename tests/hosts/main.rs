@@ -117,7 +117,7 @@ const TESTS: &[Test] = &[
     test!(upgrade::a_cluster_that_kubeadm_upgraded_is_taken_over, 400).long(),
     test!(upgrade::an_upgrade_resumes_after_a_kill_at_every_point, 1500).long(),
     test!(upgrade::an_upgrade_survives_ctrl_c_power_cuts_and_a_broken_image, 600).long(),
-    test!(upgrade::an_etcd_that_waits_for_its_quorum_keeps_its_version, 600).long(),
+    test!(upgrade::the_last_etcd_of_an_upgrade_keeps_its_version, 600).long(),
     test!(virtual_address::the_api_answers_at_the_virtual_address, 90),
     test!(virtual_address::the_address_moves_before_its_holder_restarts, 400).alone().long(),
     test!(virtual_address::the_address_moves_when_its_holder_is_gone, 200).long(),

@@ -432,8 +432,9 @@ pub(crate) fn an_upgrade_survives_ctrl_c_power_cuts_and_a_broken_image() {
     upgrade.is_complete();
 }
 
-/// The last etcd of an upgrade has started, and all members have changed their data. The power fails, and its machine starts first.
-pub(crate) fn an_etcd_that_waits_for_its_quorum_keeps_its_version() {
+/// The last etcd of an upgrade has started, and all members have changed their data, which the former version cannot read. The data is
+/// moved away and back, so that no version starts for a while. Then the power fails, and the machine starts before the others.
+pub(crate) fn the_last_etcd_of_an_upgrade_keeps_its_version() {
     let upgrade = Upgrade::ready(2, 0);
     let (first, last, next) = (upgrade.first(), &upgrade.cluster.masters[1], &upgrade.next);
     upgrade.break_api_server_on(last);
@@ -450,6 +451,15 @@ pub(crate) fn an_etcd_that_waits_for_its_quorum_keeps_its_version() {
     let raised = "cd /etc/kubernetes/pki/etcd
         curl -s --cacert ca.crt --cert server.crt --key server.key https://127.0.0.1:2379/version | grep -q '\"etcdcluster\":\"3.7'";
     first.until("the cluster version 3.7 of etcd", 60.0, raised);
+    let has_new_etcd = "grep -q 'image: registry.k8s.io/etcd:3.7' /etc/kubernetes/manifests/etcd.yaml";
+
+    last.must("mv /var/lib/etcd/member /var/lib/member && pkill -x etcd");
+    let failed = last.nodeinit("up").exits(75);
+    eprintln!("{}", failed.text());
+    failed.says(&["the former version does not work either", "etcd"]);
+    last.must(has_new_etcd);
+    last.must("rm -rf /var/lib/etcd/member && mv /var/lib/member /var/lib/etcd/");
+
     for master in &upgrade.cluster.masters {
         master.cut_power();
     }
@@ -457,7 +467,7 @@ pub(crate) fn an_etcd_that_waits_for_its_quorum_keeps_its_version() {
     let waits = last.nodeinit("up").exits(75);
     eprintln!("{}", waits.text());
     waits.says(&["a healthy etcd"]);
-    last.must("grep -q 'image: registry.k8s.io/etcd:3.7' /etc/kubernetes/manifests/etcd.yaml");
+    last.must(has_new_etcd);
     first.boot();
     let ended = last.nodeinit(&format!("upgrade apply {next}"));
     eprintln!("{}", ended.text());

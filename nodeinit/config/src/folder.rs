@@ -187,7 +187,7 @@ impl Folder<'_> {
         known.extend(clusters.iter().flat_map(|cluster| shared_files(cluster)));
         known.extend(machines.iter().flat_map(|machine| host_files(cluster, machine)));
         found.retain(|file| !known.contains(&file.path));
-        let is_of_host = |file: &Named| file.directory == "hosts";
+        let is_of_host = |file: &Named| file.path == format!("hosts/{}.yaml", file.stem);
         let mut doubt = None;
         if found.iter().any(is_of_host) {
             let mut unclear: Vec<&str> = if is_complete { Vec::new() } else { vec![cluster] };
@@ -200,15 +200,19 @@ impl Folder<'_> {
             found.retain(|file| !known.contains(&file.path));
             // A machine that has such a file may be in a part that cannot be read.
             if let Some(first) = unclear.first().filter(|_| found.iter().any(is_of_host)) {
-                found.retain(|file| !is_of_host(file));
-                let which = unclear.join(", ");
-                let what =
-                    format!("cannot tell which of these files are used: the configuration of {which} has problems");
-                doubt = Some(Layer::unread(
-                    "hosts",
-                    what,
-                    format!("`nodeinit config validate --cluster {first}` lists them"),
-                ));
+                let (doubtful, others): (Vec<_>, Vec<_>) = found.into_iter().partition(is_of_host);
+                found = others;
+                let files: Vec<String> = doubtful.into_iter().map(|file| file.path).collect();
+                let what = format!(
+                    "cannot tell whether a cluster uses these files, because of problems in the configuration of {}: {}",
+                    unclear.join(", "),
+                    files.join(", ")
+                );
+                let hint = match *first == cluster {
+                    true => "fix the problems of this cluster first".to_owned(),
+                    false => format!("`nodeinit config validate --cluster {first}` lists the problems"),
+                };
+                doubt = Some(Layer::unread("hosts", what, hint));
             }
         }
         found.into_iter().map(|file| file.unread(&known)).chain(doubt).collect()
@@ -363,15 +367,23 @@ mod tests {
                 ("hosts/m1.yaml", ""),
                 ("hosts/t1.yaml", ""),
                 ("hosts/t2.yaml", ""),
+                ("hosts/t2.yml", ""),
                 ("roles/mastre.yaml", ""),
             ];
             let found = warnings("prod", &files);
-            assert_eq!(found.len(), 2, "{test}: {found:?}");
-            assert!(found[0].starts_with("roles/mastre.yaml: nothing reads this file: "), "{found:?}");
-            let doubt = "hosts: cannot tell which of these files are used: the configuration of test has problems; ";
-            assert!(found[1].starts_with(doubt) && found[1].contains("validate --cluster test`"), "{found:?}");
+            assert_eq!(found.len(), 3, "{test}: {found:?}");
+            for path in ["roles/mastre.yaml", "hosts/t2.yml"] {
+                let unread = format!("{path}: nothing reads this file: ");
+                assert!(found.iter().any(|text| text.starts_with(&unread)), "{path}: {found:?}");
+            }
+            let doubt = "hosts: cannot tell whether a cluster uses these files, because of problems in the configuration of test: \
+                         hosts/t1.yaml, hosts/t2.yaml; ";
+            assert!(found[2].starts_with(doubt) && found[2].contains("validate --cluster test`"), "{found:?}");
             assert!(warnings("prod", &files[..3]).is_empty(), "{test}: all files are of machines of this cluster");
         }
+        let files = [("clusters/prod.yaml", "mastres: [{name: m1}]"), ("hosts/m1.yaml", "")];
+        let warnings = crate::load(&layers_of("prod", &files)).unwrap_err().warnings;
+        assert_eq!(warnings[0].remedy, "fix the problems of this cluster first");
         let files = [("clusters/prod.yaml", "masters: [{name: m1}"), ("hosts/m1.yaml", "")];
         let problems = crate::load(&layers_of("prod", &files)).unwrap_err().to_string();
         assert!(!problems.contains("nothing reads"), "{problems}");

@@ -55,8 +55,8 @@ fn workloads(cx: &Context) -> Result<Vec<Value>, StepError> {
     Ok(objects)
 }
 
-/// Returns what does not run yet; `None` if everything runs.
-async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, StepError> {
+/// Returns what does not run yet; `None` if everything runs. `but_replaced`: except DaemonSets that still replace pods.
+async fn lacking(cx: &Context, workloads: &[Value], but_replaced: bool) -> Result<Option<String>, StepError> {
     let client = client(cx)?;
     if cx.cluster.addons.cni != Cni::None {
         let Some(node) = node(cx).await? else { return Ok(Some("the node is not registered".into())) };
@@ -72,6 +72,9 @@ async fn lacking(cx: &Context, workloads: &[Value]) -> Result<Option<String>, St
         let live: Value = client.find(&path).await.map_err(|e| refused(workload, e))?.unwrap_or_default();
         let (mut wanted, running) = pods(&live);
         let everywhere = live["kind"] == "DaemonSet";
+        if everywhere && but_replaced && replacing(&live, i64::MAX).is_some() {
+            continue;
+        }
         if everywhere {
             // The controller may not have seen them yet.
             wanted = wanted.max(1);
@@ -218,7 +221,7 @@ impl Step for Ready {
             return Ok(State::needed(self.title()));
         }
         let workloads = workloads(cx)?;
-        let mut lacking = lacking(cx, &workloads).await?;
+        let mut lacking = lacking(cx, &workloads, self.rolled_out).await?;
         if self.rolled_out && lacking.is_none() {
             lacking =
                 outdated(cx, &workloads).await?.map(|(_, outdated, _)| format!("{}: replace its pods", outdated.name));
@@ -228,7 +231,7 @@ impl Step for Ready {
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let workloads = workloads(cx)?;
-        wait_until_ready(cx, async || lacking(cx, &workloads).await).await?;
+        wait_until_ready(cx, async || lacking(cx, &workloads, self.rolled_out).await).await?;
         if self.rolled_out { roll_out(cx, &workloads).await } else { Ok(()) }
     }
 }

@@ -190,7 +190,7 @@ pub async fn outdated(cx: &Context) -> Option<StepError> {
     refused(cx, &agreed(&etcd).await.ok()??)
 }
 
-/// Refuses to let this machine, whose etcd member was removed, join again with an older configuration: the newer one may not list it.
+/// Refuses to let this machine, which was a member of etcd before, join again with an older configuration: the newer one may not list it.
 /// The inner error: etcd does not answer.
 ///
 /// # Errors
@@ -205,11 +205,11 @@ pub(super) async fn may_return(cx: &Context, etcd: &Etcd) -> Result<Result<(), E
 fn admit_former(cx: &Context, agreed: &Newest) -> Result<(), StepError> {
     // A machine without a history is new, even with the name of a former one.
     let Some(older) = refused(cx, agreed).filter(|_| cx.journal.etcd().history.has_cluster()) else { return Ok(()) };
-    let older = older.reworded(|older| format!("the etcd member of this machine was removed, and {older}"));
+    let older = older.reworded(|older| format!("this machine cannot join etcd again: {older}"));
+    let Newest { machine, .. } = agreed;
     Err(older.hint(format!(
-        "if this machine is gone for good, run `nodeinit reset` here; otherwise copy /etc/nodeinit/config.yaml and /etc/nodeinit/conf.d from {} \
-         to this machine, and run the same command again",
-        agreed.machine
+        "list {0} under `masters` on {machine}, and run `nodeinit master add {0}` there; or, if {0} was removed for good, run `nodeinit reset` here",
+        cx.node.name
     )))
 }
 
@@ -427,7 +427,9 @@ mod tests {
         assert!(admit_former(&cx, &agreed(3, &own)).is_ok() && admit_former(&cx, &agreed(4, &own)).is_ok());
         let error = admit_former(&cx, &agreed(4, "b")).unwrap_err();
         assert!(
-            error.to_string().ends_with("was removed, and the configuration of this machine is older than that of m1")
+            error
+                .to_string()
+                .ends_with("cannot join etcd again: the configuration of this machine is older than that of m1")
         );
         assert!(error.exit == Exit::BadConfig && error.advice().unwrap().contains("`nodeinit reset`"), "{error:?}");
     }

@@ -32,6 +32,7 @@ use nodeinit_config::{Cluster, cluster::Role};
 use nodeinit_protocol::Exit;
 use serde_json::json;
 use std::{
+    cell::Cell,
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -97,11 +98,21 @@ pub(super) async fn run(args: &Replace, role: Role, verbosity: Verbosity) -> Res
         session.output.restart();
     }
     let lock = session.lock(args.break_lock).await?;
-    session.output.live(lock.hold(work.replace(snapshot, &plan))).await?;
+    let ended = Cell::new(false);
+    let replaced = session.output.live(lock.hold(work.replace(snapshot, &plan, &ended))).await;
+    replaced.map_err(|error| unless_replaced(error, name, &ended))?;
     session.output.tell_timeline();
     session.output.tell(&format!("{name} is replaced"), || json!({ "event": "finished" }));
     session.told();
     Ok(Exit::Done)
+}
+
+/// Returns `error`, also that of the lock, unless the replacement has ended: then its hint must not begin another one.
+fn unless_replaced(error: Error, name: &str, ended: &Cell<bool>) -> Error {
+    match ended.get() {
+        true => Error::Replaced { machine: name.to_owned(), what: error.to_string() },
+        false => error,
+    }
 }
 
 impl Work<'_> {
@@ -231,7 +242,7 @@ impl Work<'_> {
         }
     }
 
-    async fn replace(&self, mut snapshot: Snapshot, shown: &Plan) -> Result<(), Error> {
+    async fn replace(&self, mut snapshot: Snapshot, shown: &Plan, ended: &Cell<bool>) -> Result<(), Error> {
         let (session, name) = (self.session, self.name);
         let (client, marker, cloud) = (&session.client, &session.marker, &session.cloud);
         // Another run may have changed the resources before this run got the lock.
@@ -271,7 +282,7 @@ impl Work<'_> {
             let machines = vec![format!("{name} ({state})")];
             return Err(Error::Unhealthy { machines, rest: "no machine was reached" });
         }
-        self.delivery(found).replace(name, self.role).await
+        self.delivery(found).replace(name, self.role, ended).await
     }
 
     fn delivery(&self, found: Vec<Found>) -> crate::delivery::Delivery<'_> {
@@ -354,6 +365,22 @@ mod tests {
             body["description"] = json!(format!("{} replaces=former", body["description"].as_str().unwrap()));
         });
         assert_eq!(told(&snapshot), None);
+    }
+
+    #[test]
+    fn no_error_after_the_replacement_tells_to_replace_again() {
+        let told = |ended| {
+            let lost = Error::Busy { what: "the lock is lost".into(), remedy: "run the same command again".into() };
+            let error = unless_replaced(lost, "m1", &Cell::new(ended));
+            (error.exit(), error.hint().unwrap_or_default())
+        };
+        assert_eq!(told(false), (Exit::TryAgain, "run the same command again".to_owned()));
+        let (exit, hint) = told(true);
+        assert_eq!(exit, Exit::Failed);
+        assert!(
+            hint.starts_with("do not run the same command again") && hint.contains("`provisioner apply`"),
+            "{hint}"
+        );
     }
 
     #[test]

@@ -316,12 +316,6 @@ impl<'a> Joining<'a> {
         if members.members.len() == 1 && !etcd.is_settled().await.unwrap_or_default() {
             return Ok(ControlFlow::Continue("the first master has not recorded yet that its etcd is healthy".into()));
         }
-        // The configuration may have changed since an interrupted run moved the data aside.
-        if !own.aside.is_empty()
-            && let Err(e) = lead::may_return(self.cx, &etcd).await?
-        {
-            return Ok(self.wait(shown(&e)));
-        }
         if let Err(e) = self.can_join(&etcd, &members).await? {
             return Ok(self.wait(shown(&e)));
         }
@@ -348,8 +342,11 @@ impl<'a> Joining<'a> {
         }
     }
 
-    /// Verifies that this machine has the others' version of Kubernetes and their encryption keys.
+    /// Verifies that this machine has the others' version of Kubernetes and their encryption keys, and no older configuration.
     async fn can_join(&mut self, etcd: &Etcd, members: &Members) -> Result<Result<(), EtcdError>, StepError> {
+        if let Err(e) = lead::may_return(self.cx, etcd).await? {
+            return Ok(Err(e));
+        }
         if !self.has_their_keys {
             match etcd.kubernetes_version().await {
                 Ok(theirs) => has_their_version(theirs, self.cx.cluster.version)?,

@@ -320,7 +320,7 @@ impl Host {
                 remote.plan(program, None, &payload::releases(cx), Vec::new()).await?.filter(|all| !all.is_empty());
         }
         if let Some(changes) = &mut planned
-            && self.is_to_reboot(cx, &remote).await?
+            && self.is_to_reboot(cx, &remote).await
         {
             changes.push(format!("{}: reboot, as its distribution asks for it", self.machine.name));
         }
@@ -416,7 +416,7 @@ impl Host {
                 self.fleet.tokens.used(cx, &self.machine.name).await?;
             }
             // A machine that is new runs first: the other masters may not have their etcd yet.
-            if found.runs && self.is_to_reboot(cx, &remote).await? && self.reboot(cx, &remote).await? {
+            if found.runs && self.is_to_reboot(cx, &remote).await && self.reboot(cx, &remote).await? {
                 return Ok(Ended::Rebooted);
             }
         }

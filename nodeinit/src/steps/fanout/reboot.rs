@@ -36,18 +36,20 @@ fn refusal(answer: Result<String, SshError>) -> Option<String> {
 
 impl Host {
     /// Whether the machine is to be rebooted. Each is rebooted at most once in a run, and none when this master boots.
-    pub(super) async fn is_to_reboot(&self, cx: &Context, remote: &Remote) -> Result<bool, StepError> {
+    pub(super) async fn is_to_reboot(&self, cx: &Context, remote: &Remote) -> bool {
         if self.work != Work::Up || cx.rollout.at_boot || self.rebooted.get() || !cx.loaded.reboots(&self.machine.name)
         {
-            return Ok(false);
+            return false;
         }
-        match asks_for_reboot(&remote.output(ASKS_FOR_REBOOT).await?) {
-            Ok(asks) => Ok(asks),
-            Err(why) => {
-                cx.report.note(&self.name(), unknown_reboot(&self.machine.name, why));
-                Ok(false)
-            }
-        }
+        // A package mirror that does not answer must not fail the machine.
+        let asks = match remote.output(ASKS_FOR_REBOOT).await {
+            Ok(printed) => asks_for_reboot(&printed).map_err(str::to_owned),
+            Err(error) => Err(error.to_string()),
+        };
+        asks.unwrap_or_else(|why| {
+            cx.report.note(&self.name(), unknown_reboot(&self.machine.name, &why));
+            false
+        })
     }
 
     /// Empties its node, and reboots it. Returns `false` if it must not have its turn.

@@ -136,8 +136,8 @@ pub async fn drain(cx: &Context, client: &KubeClient, name: &str, force: bool) -
     })
 }
 
-/// Waits until a kube-controller-manager has tainted the cordoned node. Without one, evicted pods stay endpoints of their Services, and
-/// nothing replaces them. Does not wait if there are no pods to evict.
+/// Waits until a kube-controller-manager has tainted the cordoned node, and again if it was tainted before. Without one, evicted pods stay
+/// endpoints of their Services, and nothing replaces them. Does not wait if there are no pods to evict, or if none taints nodes.
 ///
 /// # Errors
 /// If none does in time.
@@ -145,20 +145,50 @@ pub async fn controllers_act(cx: &Context, client: &KubeClient, name: &str) -> R
     if pods(client, name).await.map_err(|e| unlisted(&format!("the pods of {name}"), e))?.is_empty() {
         return Ok(());
     }
-    let look = async || match client.find::<Node>(&format!("/api/v1/nodes/{name}")).await {
-        Ok(Some(node)) if node.spec.unschedulable && node.spec.taints.iter().all(|t| t["key"] != UNSCHEDULABLE) => {
+    let controllers = cx.cluster.controller_manager.extra_args.get("controllers");
+    if controllers.is_some_and(|controllers| !taints_nodes(controllers)) {
+        return Ok(());
+    }
+    let path = format!("/api/v1/nodes/{name}");
+    let mut was_untainted = false;
+    let look = async || match client.find::<Node>(&path).await {
+        Ok(Some(node)) if node.spec.unschedulable => {
+            let (taint, others): (Vec<_>, Vec<_>) = node.spec.taints.iter().partition(|t| t["key"] == UNSCHEDULABLE);
+            if taint.is_empty() {
+                was_untainted = true;
+            } else if was_untainted {
+                return ControlFlow::Break(());
+            } else {
+                let version = &node.metadata.resource_version;
+                let patch = json!({"metadata": {"resourceVersion": version}, "spec": {"taints": others}});
+                match client.merge(&path, &patch).await {
+                    Ok(_) => was_untainted = true,
+                    Err(e) => return ControlFlow::Continue(e.to_string()),
+                }
+            }
             ControlFlow::Continue(format!("{name} is cordoned and has no taint {UNSCHEDULABLE}"))
         }
         Ok(_) => ControlFlow::Break(()),
         Err(e) => ControlFlow::Continue(e.to_string()),
     };
     let limit = cx.cluster.timeouts.control_plane;
-    let wait = Wait::new("a kube-controller-manager that acts", limit).at_most_every(Duration::from_millis(200));
-    wait.until(look).await.map_err(|late| {
-        let hint =
-            "see the log of kube-controller-manager on each master; pods are evicted only while one replaces them";
+    let wait = Wait::new(format!("kube-controller-manager to taint {name}"), limit);
+    wait.at_most_every(Duration::from_millis(200)).until(look).await.map_err(|late| {
+        let hint = format!(
+            "pods are evicted only while kube-controller-manager replaces them: see its log on each master, then run the same command again; \
+             --no-drain (for `remove` and `replace`: --force) continues without it; \
+             `kubectl uncordon {name}` lets {name} take new pods again"
+        );
         StepError::from(late).exit(Exit::TryAgain).hint(hint)
     })
+}
+
+/// Whether a kube-controller-manager with this value of `--controllers` taints cordoned nodes. Source: `IsControllerEnabled` in
+/// `k8s.io/controller-manager`.
+fn taints_nodes(controllers: &str) -> bool {
+    let names = || controllers.split(',').map(str::trim);
+    let own = names().find(|name| name.contains("node-lifecycle-controller") || name.ends_with("nodelifecycle"));
+    own.map_or_else(|| names().any(|name| name == "*"), |own| !own.starts_with('-'))
 }
 
 /// A pod that its budget protects.
@@ -263,6 +293,20 @@ mod tests {
         assert!(is_controlled(&owned("ReplicaSet")) && !is_controlled(&bare));
         assert!(is_controlled(&read(json!({"status": {"phase": "Succeeded"}}))), "it has ended");
         assert_eq!(shown(&bare), "a/b");
+    }
+
+    #[test]
+    fn only_the_node_lifecycle_controller_taints_nodes() {
+        for (controllers, taints) in [
+            ("*", true),
+            ("*,bootstrapsigner,-ttl", true),
+            ("*,bootstrapsigner,-node-lifecycle-controller", false),
+            ("*, -nodelifecycle", false),
+            ("deployment,replicaset", false),
+            ("deployment,nodelifecycle", true),
+        ] {
+            assert_eq!(taints_nodes(controllers), taints, "{controllers}");
+        }
     }
 
     fn pod(name: &str, status: Value) -> Pod {

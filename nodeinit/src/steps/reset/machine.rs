@@ -39,7 +39,7 @@ impl Step for StopKubelet {
     }
 
     fn title(&self) -> String {
-        "stop and disable the kubelet".into()
+        "stop and disable the kubelet and nodeinit.service".into()
     }
 
     async fn check(&self, cx: &Context) -> Result<State, StepError> {

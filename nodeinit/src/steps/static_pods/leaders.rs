@@ -5,6 +5,7 @@
 
 use super::{containers, end};
 use crate::{api::kube::ApiError, context::Context, engine::error::StepError, steps::cluster::client_at};
+use futures_util::{StreamExt, stream::FuturesUnordered};
 use nodeinit_config::Component::{ControllerManager, Scheduler};
 use serde_json::{Value, json};
 use std::{net::IpAddr, time::Duration};
@@ -23,13 +24,9 @@ pub(super) async fn release(cx: &Context) {
     for component in [ControllerManager, Scheduler] {
         end(containers(component).await.unwrap_or_default()).await;
     }
-    let release = async {
-        for address in others {
-            if release_at(cx, address).await.is_ok() {
-                return;
-            }
-        }
-    };
+    // One that is silent must not delay the others.
+    let mut asked: FuturesUnordered<_> = others.into_iter().map(|address| release_at(cx, address)).collect();
+    let release = async { while asked.next().await.is_some_and(|released| released.is_err()) {} };
     let _ = tokio::time::timeout(LIMIT, release).await;
 }
 

@@ -4,7 +4,7 @@
 
 use super::{
     check::numbers,
-    replace::{Failure, image, restore, stop_all},
+    replace::{Failure, image, restore, stop},
     rerun,
 };
 use crate::{
@@ -90,18 +90,18 @@ impl Step for EtcdFirst {
         let mut turn = Turn::take(cx, &[Component::Etcd, Component::ApiServer]).await?;
         let replaced = async {
             let failed = |why| Failure(Component::Etcd.name(), why);
-            stop_all(cx, &mut turn).await?;
+            stop(cx, &Component::ALL, Some(&mut turn)).await?;
             restart::start(cx, Component::Etcd, manifest).await.map_err(failed)?;
             former::forget(cx, Component::Etcd.name()).await.map_err(failed)
         };
         let replaced = replaced.await.map_err(|Failure(name, why)| format!("{name} on {}: {why}", cx.node.name));
         // The others do not change: they start again in either case.
-        let restored = restore(cx).await;
+        let restored = restore(cx, Some(&mut turn)).await;
         turn.end().await;
         let failed = |what: String| StepError::new(what).hint(rerun(cx));
         match (replaced, restored) {
             (Ok(()), Ok(())) => Ok(()),
-            (Ok(()), Err(e)) => Err(failed(format!("the API server does not work again: {e}"))),
+            (Ok(()), Err(e)) => Err(failed(format!("the control plane does not work again: {e}"))),
             (Err(why), Ok(())) => Err(failed(format!("{why}; the former etcd runs again"))),
             (Err(why), Err(e)) => Err(failed(format!("{why}; the former etcd does not work either: {e}"))),
         }

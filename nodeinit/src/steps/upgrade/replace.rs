@@ -33,7 +33,7 @@ pub(super) fn image(pod: &Value) -> &str {
     pod.pointer("/spec/containers/0/image").and_then(Value::as_str).unwrap_or("none")
 }
 
-/// What is kept of an etcd that did not work, while the former one is tried.
+/// What is kept of a new etcd while the former one is tried.
 const NEW_ETCD: &str = "new-etcd";
 
 /// Step `upgrade-control-plane`: this master's static pods and its kubelet have the new version and are healthy.
@@ -88,7 +88,7 @@ impl Step for ReplaceControlPlane {
         let mut turn = Turn::take(cx, &[Etcd, ApiServer]).await?;
         let replaced = match replace(cx, manifests, &mut turn).await {
             Ok(()) => turn.succeeded(cx).await.map_err(|e| e.hint(rerun(cx))),
-            Err(Failure(name, why)) => Err(go_back(cx, name, why).await),
+            Err(Failure(name, why)) => Err(go_back(cx, &mut turn, name, why).await),
         };
         turn.end().await;
         replaced?;
@@ -124,7 +124,7 @@ async fn replace(cx: &Context, mut manifests: BTreeMap<Component, NewFile>, turn
     let step = StepId::ReplaceControlPlane.name();
     let failed = |name| move |why| Failure(name, why);
     cx.report.detail(&step, "stopping the former ones");
-    stop_all(cx, turn).await?;
+    stop(cx, &Component::ALL, Some(turn)).await?;
     turn.renew().await;
     cx.report.detail(&step, "starting the kubelet");
     kubelet::renew(cx).await.map_err(failed(kubelet::NAME))?;
@@ -140,21 +140,26 @@ async fn replace(cx: &Context, mut manifests: BTreeMap<Component, NewFile>, turn
     kubelet::is_ready(cx).await.map_err(failed(kubelet::NAME))
 }
 
-/// Stops all static pods of the control plane, etcd last: no request waits for an etcd that is stopped.
-pub(super) async fn stop_all(cx: &Context, turn: &mut Turn) -> Result<(), Failure> {
+/// Stops static pods of the control plane, etcd last: no request waits for an etcd that is stopped.
+pub(super) async fn stop(cx: &Context, components: &[Component], turn: Option<&mut Turn>) -> Result<(), Failure> {
     let stop =
         async |component: Component| restart::stop(cx, component).await.map_err(|why| Failure(component.name(), why));
-    try_join_all([ApiServer, ControllerManager, Scheduler].map(stop)).await?;
-    turn.renew().await;
+    try_join_all(components.iter().copied().filter(|component| *component != Etcd).map(stop)).await?;
+    if !components.contains(&Etcd) {
+        return Ok(());
+    }
+    if let Some(turn) = turn {
+        turn.renew().await;
+    }
     stop(Etcd).await
 }
 
 /// Restores what is kept, and returns the error of the step.
-async fn go_back(cx: &Context, failed: &'static str, why: StepError) -> StepError {
+async fn go_back(cx: &Context, turn: &mut Turn, failed: &'static str, why: StepError) -> StepError {
     let version = cx.cluster.version;
     cx.report.note(&StepId::ReplaceControlPlane.name(), format!("{failed}: {why}; returning to the former version"));
     let what = format!("{failed} of Kubernetes {version} does not work on {}: {why}", cx.node.name);
-    match restore(cx).await {
+    match restore(cx, Some(turn)).await {
         Ok(()) => StepError::new(format!("{what}; the former version runs again")).hint(rerun(cx)),
         Err(e) => StepError::new(format!("{what}; the former version does not work either: {e}"))
             .exit(Exit::Failed)
@@ -162,17 +167,30 @@ async fn go_back(cx: &Context, failed: &'static str, why: StepError) -> StepErro
     }
 }
 
-/// Stops the components whose former manifests are kept, and starts the former ones, with the former kubelet.
-pub(super) async fn restore(cx: &Context) -> Result<(), StepError> {
+/// Stops the components whose former manifests are kept, and starts the former ones, with the former kubelet. If the former etcd does not
+/// work, as with data that it cannot read, the new one is placed again, and the next run tries it.
+pub(super) async fn restore(cx: &Context, turn: Option<&mut Turn>) -> Result<(), StepError> {
     keep_all_with_kubelet(cx).await?;
+    let is_kept = |component: Component| former::list(&cx.files, component.name()).map(|files| !files.is_empty());
     let mut kept = Vec::new();
-    // etcd is the last to stop and the first to start: the API server needs it.
-    for component in Component::ALL.into_iter().rev() {
-        if !former::list(&cx.files, component.name())?.is_empty() {
-            restart::stop(cx, component).await?;
-            kept.insert(0, component);
+    for component in Component::ALL {
+        if is_kept(component)? {
+            kept.push(component);
         }
     }
+    if kept.contains(&Etcd) {
+        former::keep(cx, NEW_ETCD, vec![manifest_path(Etcd)]).await?;
+    }
+    let restored = start_former(cx, kept, turn).await;
+    if is_kept(Etcd)? {
+        former::restore(cx, NEW_ETCD, false).await?;
+    }
+    former::forget(cx, NEW_ETCD).await?;
+    restored
+}
+
+async fn start_former(cx: &Context, kept: Vec<Component>, turn: Option<&mut Turn>) -> Result<(), StepError> {
+    stop(cx, &kept, turn).await.map_err(|Failure(_, why)| why)?;
     kubelet::restore(cx).await?;
     let start = async |component: Component| {
         former::restore(cx, component.name(), false).await?;
@@ -217,6 +235,10 @@ pub async fn bring_back(cx: &Context) -> Result<Vec<&'static str>, StepError> {
             // Only an upgrade returns from a manifest that is in place.
             former::forget(cx, name).await?;
         }
+    }
+    if former::list(&cx.files, Etcd.name())?.is_empty() {
+        // A run that was killed may have left it after the former etcd had started.
+        former::forget(cx, NEW_ETCD).await?;
     }
     hand_over::end(cx)?;
     Ok(back)
@@ -268,18 +290,9 @@ async fn works_or_return(cx: &Context) -> Result<(), StepError> {
     }
     let note = "the interrupted upgrade left a control plane that does not work; restoring the former version";
     cx.report.note("start", note);
-    let turn = if etcd {
-        Some(Turn::take(cx, &[Etcd, ApiServer]).await?)
-    } else {
-        former::keep(cx, NEW_ETCD, vec![manifest_path(Etcd)]).await?;
-        None
-    };
-    let restored = restore(cx).await;
-    // The former etcd does not work: the next run tries the new one again, which may have written its data.
-    if !former::list(&cx.files, Etcd.name())?.is_empty() {
-        former::restore(cx, NEW_ETCD, false).await?;
-    }
-    former::forget(cx, NEW_ETCD).await?;
+    // The other masters need not have an API server: this one has none now.
+    let mut turn = if etcd { Some(Turn::take(cx, &[Etcd]).await?) } else { None };
+    let restored = restore(cx, turn.as_mut()).await;
     if let Some(turn) = turn {
         turn.end().await;
     }
@@ -346,6 +359,22 @@ mod tests {
             assert_eq!(bring_back(&cx).await.unwrap(), ["kube-apiserver"]);
             assert_eq!(cx.files.read_text(&path).unwrap().unwrap(), "kind: Pod\n");
             assert_eq!(is_interrupted(&cx).unwrap(), is_upgraded);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_new_etcd_is_kept_only_while_the_former_one_is_tried() {
+        let (_dir, cx) = context();
+        let path = manifest_path(Etcd);
+        Journal::open(&cx.files).unwrap().intend(vec![Record::Upgrade { version: "v1.38.0".into() }]).unwrap();
+        cx.place(vec![NewFile::private(&path, "kind: Pod\n")]).await.unwrap();
+        for name in [Etcd.name(), NEW_ETCD] {
+            former::keep(&cx, name, vec![path.clone()]).await.unwrap();
+        }
+        for is_tried in [true, false] {
+            bring_back(&cx).await.unwrap();
+            assert_eq!(!former::list(&cx.files, NEW_ETCD).unwrap().is_empty(), is_tried);
+            former::forget(&cx, Etcd.name()).await.unwrap();
         }
     }
 
