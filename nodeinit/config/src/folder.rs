@@ -189,7 +189,7 @@ impl Folder<'_> {
         found.retain(|file| !known.contains(&file.path));
         let is_of_host = |file: &Named| file.path == format!("hosts/{}.yaml", file.stem);
         let mut doubt = None;
-        if found.iter().any(is_of_host) {
+        if found.iter().any(|file| file.directory == "hosts") {
             let mut unclear: Vec<&str> = if is_complete { Vec::new() } else { vec![cluster] };
             for other in clusters.iter().filter(|other| *other != cluster) {
                 let (machines, is_complete) =
@@ -331,6 +331,7 @@ mod tests {
                 "did you mean hosts/w2.example.org.yaml? ",
             ),
             ("hosts/w1.yml", "", "did you mean hosts/w1.yaml? "),
+            ("hosts/t1.yml", "", "did you mean hosts/t1.yaml? "),
             ("hosts/database.yaml", ": no cluster in this folder has the machine database", "rename the file"),
             ("host/w1.yaml", "", "did you mean hosts/w1.yaml? "),
             ("roles/mastre.yaml", ": no role is called mastre", "did you mean roles/master.yaml? "),

@@ -82,8 +82,8 @@ async fn lacking(cx: &Context, workloads: &[Value], but_replaced: bool) -> Resul
         let domains = live.pointer("/spec/template/spec/topologySpreadConstraints/0/minDomains");
         let one_a_node = everywhere || domains.and_then(Value::as_i64) > Some(1);
         if running < wanted && one_a_node {
-            // Another check reports a node whose machine is gone; the others do not wait for it.
-            wanted = wanted.min(nodes(client).await.map_err(|e| refused(workload, e))?.0);
+            let nodes = nodes(client).await.map_err(|e| refused(workload, e))?;
+            wanted = wanted.min(places(&nodes, everywhere));
         }
         if let Some(what) = too_few(&live, wanted, running) {
             return Ok(Some(format!("{}: {what}", title(workload))));
@@ -109,9 +109,10 @@ async fn outdated(cx: &Context, workloads: &[Value]) -> Result<Option<(usize, Ou
         if replacing(&live, i64::MAX).is_none() {
             continue;
         }
-        let (ready, all) = nodes(client).await.map_err(|e| refused(workload, e))?;
+        let nodes = nodes(client).await.map_err(|e| refused(workload, e))?;
+        let ready = places(&nodes, true);
         if let Some(outdated) = replacing(&live, ready) {
-            return Ok(Some((position, outdated, ready == all)));
+            return Ok(Some((position, outdated, ready == nodes.len() as i64)));
         }
     }
     Ok(None)
@@ -126,7 +127,7 @@ fn replacing(live: &Value, at_most: i64) -> Option<Outdated> {
 }
 
 /// Waits until the DaemonSets have replaced their pods: `timeouts.node`, and again while there is progress in that time. Without progress, a
-/// node that is not Ready may be the reason: Kubernetes may then replace no pod anywhere.
+/// node that is not Ready may be the reason: Kubernetes may then replace no pod anywhere, and the former pods run.
 async fn roll_out(cx: &Context, workloads: &[Value]) -> Result<(), StepError> {
     let mut best = None;
     loop {
@@ -146,7 +147,7 @@ async fn roll_out(cx: &Context, workloads: &[Value]) -> Result<(), StepError> {
         let Err(late) = wait.at_most_every(Duration::from_millis(500)).until(look).await else { return Ok(()) };
         match latest {
             Some((reached, _)) if best < Some(reached) => best = Some(reached),
-            Some((_, false)) => {
+            Some((_, false)) if lacking(cx, workloads, false).await?.is_none() => {
                 cx.report.note(&StepId::Ready.name(), format!("{late}; continuing, because a node is not Ready"));
                 return Ok(());
             }
@@ -200,10 +201,14 @@ pub(super) async fn unavailable(client: &KubeClient, objects: &[Value]) -> Resul
     Ok(None)
 }
 
-/// Returns how many nodes are Ready, and how many there are.
-async fn nodes(client: &KubeClient) -> Result<(i64, i64), ApiError> {
-    let nodes: List<Node> = client.get("/api/v1/nodes").await?;
-    Ok((nodes.items.iter().filter(|node| node.is_ready()).count() as i64, nodes.items.len() as i64))
+async fn nodes(client: &KubeClient) -> Result<Vec<Node>, ApiError> {
+    Ok(client.get::<List<Node>>("/api/v1/nodes").await?.items)
+}
+
+/// Returns how many nodes can run a new pod, one each: the Ready ones, and for a Deployment only those that are not cordoned. Another check
+/// reports a node whose machine is gone.
+fn places(nodes: &[Node], of_daemon_set: bool) -> i64 {
+    nodes.iter().filter(|node| node.is_ready() && (of_daemon_set || !node.spec.unschedulable)).count() as i64
 }
 
 #[async_trait(?Send)]
@@ -255,6 +260,16 @@ pub(super) async fn wait_until_ready(
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_cordoned_node_takes_only_pods_of_daemon_sets() {
+        let node = |ready: &str, cordoned: bool| {
+            let conditions = json!([{"type": "Ready", "status": ready}]);
+            serde_json::from_value(json!({"spec": {"unschedulable": cordoned}, "status": {"conditions": conditions}}))
+        };
+        let nodes = [node("True", false), node("True", true), node("Unknown", false)].map(Result::unwrap);
+        assert_eq!((places(&nodes, true), places(&nodes, false)), (2, 1));
+    }
 
     /// One of three nodes is down: Kubernetes replaces no pod.
     #[test]

@@ -206,9 +206,9 @@ fn admit_former(cx: &Context, agreed: &Newest) -> Result<(), StepError> {
     // A machine without a history is new, even with the name of a former one.
     let Some(older) = refused(cx, agreed).filter(|_| cx.journal.etcd().history.has_cluster()) else { return Ok(()) };
     let older = older.reworded(|older| format!("this machine cannot join etcd again: {older}"));
-    let Newest { machine, .. } = agreed;
     Err(older.hint(format!(
-        "list {0} under `masters` on {machine}, and run `nodeinit master add {0}` there; or, if {0} was removed for good, run `nodeinit reset` here",
+        "undo changes of the configuration here that no command has applied, list {0} under `masters` on a master that works, and run \
+         `nodeinit master add {0}` there; or, if {0} was removed for good, run `nodeinit reset` here",
         cx.node.name
     )))
 }

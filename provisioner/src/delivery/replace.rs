@@ -61,8 +61,8 @@ impl Delivery<'_> {
         Ok(())
     }
 
-    /// Brings the new machine into the place of the former one, on another master that leads. Sets `ended` when it is recorded as replaced,
-    /// then tells the other machines.
+    /// Brings the new machine into the place of the former one, on another master that leads. Then it sets `ended`,
+    /// records that the machine is replaced, and tells the other machines.
     ///
     /// # Errors
     /// If no master leads, or if it refuses.
@@ -211,8 +211,9 @@ async fn end(
     ended: &Cell<bool>,
     tell_others: impl Future<Output = Result<(), Error>>,
 ) -> Result<(), Error> {
-    replace::end(client, ours, name).await?;
+    // Before the request: its answer may be lost. A complete `apply` records the end, too.
     ended.set(true);
+    replace::end(client, ours, name).await?;
     tell_others.await
 }
 
@@ -260,13 +261,13 @@ mod tests {
                 |client, seen| async move {
                     let (ended, told) = (Cell::new(false), Cell::new(false));
                     let tell_others = async {
-                        told.set(ended.get());
+                        told.set(true);
                         let writes = seen.borrow().iter().filter(|request| request.method == "PUT").count();
                         assert_eq!(writes, 1, "the port still says that the machine is being replaced");
                         Err(Error::Machine { what: "the lease has ended".into(), exit: Exit::TryAgain })
                     };
                     end(&client, &ours, "m1", &ended, tell_others).await.unwrap_err();
-                    assert_eq!((ended.get(), told.get()), (is_recorded, is_recorded));
+                    assert_eq!((ended.get(), told.get()), (true, is_recorded));
                 },
             );
         }

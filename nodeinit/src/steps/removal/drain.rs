@@ -187,7 +187,9 @@ pub async fn controllers_act(cx: &Context, client: &KubeClient, name: &str) -> R
 /// `k8s.io/controller-manager`.
 fn taints_nodes(controllers: &str) -> bool {
     let names = || controllers.split(',').map(str::trim);
-    let own = names().find(|name| name.contains("node-lifecycle-controller") || name.ends_with("nodelifecycle"));
+    let is_own =
+        |name: &&str| ["node-lifecycle-controller", "nodelifecycle"].contains(&name.strip_prefix('-').unwrap_or(name));
+    let own = names().find(is_own);
     own.map_or_else(|| names().any(|name| name == "*"), |own| !own.starts_with('-'))
 }
 
@@ -302,6 +304,7 @@ mod tests {
             ("*,bootstrapsigner,-ttl", true),
             ("*,bootstrapsigner,-node-lifecycle-controller", false),
             ("*, -nodelifecycle", false),
+            ("*,-cloud-node-lifecycle-controller", true),
             ("deployment,replicaset", false),
             ("deployment,nodelifecycle", true),
         ] {

@@ -168,7 +168,7 @@ async fn go_back(cx: &Context, turn: &mut Turn, failed: &'static str, why: StepE
 }
 
 /// Stops the components whose former manifests are kept, and starts the former ones, with the former kubelet. If the former etcd does not
-/// work, as with data that it cannot read, the new one is placed again, and the next run tries it.
+/// run, as with data that it cannot read, the new one is placed again, and the next run tries it.
 pub(super) async fn restore(cx: &Context, turn: Option<&mut Turn>) -> Result<(), StepError> {
     keep_all_with_kubelet(cx).await?;
     let is_kept = |component: Component| former::list(&cx.files, component.name()).map(|files| !files.is_empty());
@@ -183,6 +183,11 @@ pub(super) async fn restore(cx: &Context, turn: Option<&mut Turn>) -> Result<(),
     }
     let restored = start_former(cx, kept, turn).await;
     if is_kept(Etcd)? {
+        let command = static_pods::placed_command(cx, Etcd);
+        if command.is_ok_and(|command| processes::runs(&cx.files, &command)) {
+            // It may only wait for its quorum. The next run decides.
+            return restored;
+        }
         former::restore(cx, NEW_ETCD, false).await?;
     }
     former::forget(cx, NEW_ETCD).await?;
