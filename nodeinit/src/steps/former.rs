@@ -69,6 +69,11 @@ pub(in crate::steps) fn list(files: &Files, component: &str) -> Result<Vec<PathB
     Ok(found)
 }
 
+/// Whether files of a component are kept.
+pub(in crate::steps) fn is_kept(files: &Files, component: &str) -> Result<bool, FileError> {
+    Ok(!list(files, component)?.is_empty())
+}
+
 /// Puts the kept files of a component in place again; `missing`: only those that are missing there. Returns whether there were any.
 pub(in crate::steps) async fn restore(cx: &Context, component: &'static str, missing: bool) -> Result<bool, StepError> {
     let files = cx.files.clone();

@@ -83,7 +83,7 @@ pub(super) async fn changes(cx: &Context) -> Result<Vec<String>, StepError> {
     if changes.is_empty() {
         changes.extend(outdated(cx).await.unwrap_or_else(|e| Some(e.to_string())));
     }
-    if changes.is_empty() && !former::list(&cx.files, NAME)?.is_empty() {
+    if changes.is_empty() && former::is_kept(&cx.files, NAME)? {
         changes.push("remove the former kubelet".to_owned());
     }
     Ok(changes)

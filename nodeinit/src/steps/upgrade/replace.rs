@@ -62,9 +62,7 @@ impl Step for ReplaceControlPlane {
             return Ok(State::Needed(changes));
         }
         for component in Component::ALL {
-            if !former::list(&cx.files, component.name())?.is_empty()
-                || Healthy(component).check(cx).await? != State::Done
-            {
+            if former::is_kept(&cx.files, component.name())? || Healthy(component).check(cx).await? != State::Done {
                 changes.push(format!("wait for a healthy {}", component.name()));
             }
         }
@@ -171,10 +169,9 @@ async fn go_back(cx: &Context, turn: &mut Turn, failed: &'static str, why: StepE
 /// run, as with data that it cannot read, the new one is placed again, and the next run tries it.
 pub(super) async fn restore(cx: &Context, turn: Option<&mut Turn>) -> Result<(), StepError> {
     keep_all_with_kubelet(cx).await?;
-    let is_kept = |component: Component| former::list(&cx.files, component.name()).map(|files| !files.is_empty());
     let mut kept = Vec::new();
     for component in Component::ALL {
-        if is_kept(component)? {
+        if former::is_kept(&cx.files, component.name())? {
             kept.push(component);
         }
     }
@@ -182,7 +179,7 @@ pub(super) async fn restore(cx: &Context, turn: Option<&mut Turn>) -> Result<(),
         former::keep(cx, NEW_ETCD, vec![manifest_path(Etcd)]).await?;
     }
     let restored = start_former(cx, kept, turn).await;
-    if is_kept(Etcd)? {
+    if former::is_kept(&cx.files, Etcd.name())? {
         let command = static_pods::placed_command(cx, Etcd);
         if command.is_ok_and(|command| processes::runs(&cx.files, &command)) {
             // It may only wait for its quorum. The next run decides.
@@ -215,7 +212,7 @@ async fn start_former(cx: &Context, kept: Vec<Component>, turn: Option<&mut Turn
 /// If the kubelet is replaced, keeps all manifests, also that of a new etcd: the former kubelet would start another pod of it while the
 /// first one has the ports.
 async fn keep_all_with_kubelet(cx: &Context) -> Result<(), StepError> {
-    if former::list(&cx.files, kubelet::NAME)?.is_empty() {
+    if !former::is_kept(&cx.files, kubelet::NAME)? {
         return Ok(());
     }
     for component in Component::ALL {
@@ -241,7 +238,7 @@ pub async fn bring_back(cx: &Context) -> Result<Vec<&'static str>, StepError> {
             former::forget(cx, name).await?;
         }
     }
-    if former::list(&cx.files, Etcd.name())?.is_empty() {
+    if !former::is_kept(&cx.files, Etcd.name())? {
         // A run that was killed may have left it after the former etcd had started.
         former::forget(cx, NEW_ETCD).await?;
     }
@@ -314,7 +311,7 @@ fn is_interrupted(cx: &Context) -> Result<bool, StepError> {
         return Ok(false);
     }
     for component in Component::ALL {
-        if !former::list(&cx.files, component.name())?.is_empty() {
+        if former::is_kept(&cx.files, component.name())? {
             return Ok(true);
         }
     }
