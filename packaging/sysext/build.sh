@@ -77,7 +77,8 @@ mkdir -p "$tree/usr/lib/modules" "$tree/usr/lib/systemd/system/nodeinit.service.
 {
   echo "# containerd and flannel use /opt/cni/bin."
   for plugin in "$tree"/usr/libexec/nodeinit/cni/*; do
-    echo "L+ /opt/cni/bin/${plugin##*/} - - - - /usr/libexec/nodeinit/cni/${plugin##*/}"
+    # Not L+: `upgrade` puts newer plugins there.
+    echo "L /opt/cni/bin/${plugin##*/} - - - - /usr/libexec/nodeinit/cni/${plugin##*/}"
   done
 } >"$tree/usr/lib/tmpfiles.d/$name.conf"
 # For an extension that is merged after the boot.

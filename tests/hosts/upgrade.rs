@@ -294,6 +294,49 @@ fn only_the_worker_fails_and_is_upgraded_alone(upgrade: &Upgrade, ready: impl Fn
     upgrade.is_complete();
 }
 
+/// Builds the extension of `packaging/sysext` from the host's artifacts. While it is merged, `/usr` is read-only.
+const EXTEND: &str = r#"set -e
+digests=$(cd /opt/lab && sed -n 's/.*{path: \([^,]*\),.*/\1/p' /etc/nodeinit/config.yaml | xargs sha256sum | sed 's/^\([^ ]*\)  \(.*\)$/    \2: \1/')
+printf 'containerRuntime: {manage: false}\nartifacts:\n  sha256:\n%s\n' "$digests" >/root/digests.yaml
+nodeinit artifacts bundle --config /etc/nodeinit/config.yaml --config /root/digests.yaml --from /opt/lab --output /root/kubernetes.tar
+/root/packaging/sysext/build.sh "$(command -v nodeinit)" /root/kubernetes.tar /var/lib/extensions/nodeinit
+rm /root/kubernetes.tar
+systemctl enable --now systemd-sysext
+systemd-tmpfiles --create /usr/lib/tmpfiles.d/nodeinit.conf
+! touch /usr/file"#;
+
+/// The kubelet of an extension is replaced in place, on a machine whose `/usr` is read-only.
+pub(crate) fn a_system_extension_is_refreshed_in_place() {
+    let cluster = Cluster::with_images(1, 0);
+    let first = cluster.first();
+    first.put("/root/packaging/sysext/build.sh", include_str!("../../packaging/sysext/build.sh"));
+    first.put("/root/systemd/nodeinit.service", include_str!("../../systemd/nodeinit.service"));
+    first.must(EXTEND);
+    let upgrade = Upgrade::of(cluster);
+    let (first, next) = (upgrade.first(), &upgrade.next);
+    let has = |version: &str| first.must(&format!("kubelet --version | grep -q '{version}$'"));
+    first.must("[ -L /opt/cni/bin/bridge ] && ! ls /var/lib/extensions/nodeinit-programs");
+
+    let drop_in = "/etc/systemd/system/kubelet.service.d/99-broken.conf";
+    first.put(drop_in, &BROKEN_KUBELET.replace("VERSION", next));
+    first.configure(&format!("{}timeouts: {{kubelet: 20s}}\n", upgrade.artifacts()));
+    upgrade.apply().exits(1).says(&["this kubelet is broken", "the former kubelet runs again"]);
+    has(&version());
+    first.must(&format!("rm {drop_in} && systemctl daemon-reload"));
+    upgrade.apply().exits(0);
+    upgrade.is_complete();
+    first.must("! touch /usr/file && ls /var/lib/extensions/nodeinit-programs/usr/bin/kubelet");
+
+    first.cut_power();
+    first.boot();
+    first.up();
+    has(next);
+    upgrade.is_complete();
+    first.nodeinit("reset --yes").exits(0);
+    has(&version());
+    first.must("! touch /usr/file && [ \"$(ls /var/lib/extensions)\" = nodeinit ]");
+}
+
 /// A cluster that kubeadm upgrades is taken over when the configuration has the new version.
 pub(crate) fn a_cluster_that_kubeadm_upgraded_is_taken_over() {
     let upgrade = Upgrade::ready(1, 1);

@@ -75,6 +75,11 @@ pub enum Record {
         /// The SHA-256 of the original before the first write, kept in [`ORIGINALS`].
         original: Option<Original>,
     },
+    /// A file is as it was before, or belongs to somebody else now.
+    FileUndone {
+        /// Its path.
+        path: PathBuf,
+    },
     /// A directory is about to be created.
     Directory {
         /// Its path.
@@ -206,6 +211,7 @@ impl Record {
             Self::EtcdHealthy => "etcd-healthy".into(),
             Self::EtcdJoin { .. } => "etcd-join".into(),
             Self::OsSet { item, key, .. } => format!("{item} {key}"),
+            Self::FileUndone { path } => format!("{} undone", path.display()),
             Self::OsUndone { item, key } => format!("{item} {key} undone"),
             Self::OsRan { item, .. } => format!("{item} ran"),
             Self::Swap { device } => device.display().to_string(),
@@ -371,6 +377,7 @@ impl State {
                 let written = self.files.entry(path).or_insert(Written { sha256: BTreeSet::new(), original });
                 written.sha256.insert(sha256);
             }
+            Record::FileUndone { path } => drop(self.files.remove(&path)),
             Record::Directory { path } => drop(self.directories.insert(path)),
             Record::Tree { path, before } => drop(self.trees.entry(path).or_insert(before)),
             Record::Interfaces { before } => drop(self.interfaces.get_or_insert(before)),

@@ -136,11 +136,18 @@ pub enum StepId {
 }
 
 impl StepId {
-    /// Whether the step with this name restarts the kubelet or a static pod of a machine that is up.
+    /// Whether the step with this name restarts the kubelet, a static pod, or with updates any program of a machine that is up.
     #[must_use]
     pub fn restarts(name: &str) -> bool {
         // A master that joined etcd has its manifest from `etcd-member`.
-        let fixed = [Self::KubeletConfig, Self::KubeletBinary, Self::Kubelet, Self::EtcdMember, Self::VerifyKubelets];
+        let fixed = [
+            Self::KubeletConfig,
+            Self::KubeletBinary,
+            Self::Kubelet,
+            Self::EtcdMember,
+            Self::VerifyKubelets,
+            Self::Os("os-updates"),
+        ];
         name.starts_with("manifest-") || fixed.iter().any(|step| step.name() == name)
     }
 

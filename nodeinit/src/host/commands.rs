@@ -103,6 +103,20 @@ impl Commands {
     /// # Errors
     /// As [`Self::run`].
     pub async fn run_with_input(&self, argv: &[&str], input: &[u8], limit: Duration) -> Result<String, CommandError> {
+        self.run_in(&[], argv, input, limit).await
+    }
+
+    /// As [`Self::run_with_input`], with further variables in its environment.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub async fn run_in(
+        &self,
+        environment: &[(&str, &str)],
+        argv: &[&str],
+        input: &[u8],
+        limit: Duration,
+    ) -> Result<String, CommandError> {
         let command = Shown(argv).to_string();
         #[cfg(test)]
         if let Some(log) = &self.log {
@@ -123,6 +137,7 @@ impl Commands {
             .args(arguments)
             .env("LC_ALL", "C")
             .env("PATH", path())
+            .envs(environment.iter().copied())
             .stdin(if input.is_empty() { Stdio::null() } else { Stdio::piped() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -162,6 +177,9 @@ mod tests {
         let second = Duration::from_secs(5);
         assert_eq!(commands.run(&["echo", "hello"], second).await.unwrap(), "hello\n");
         assert_eq!(commands.run_with_input(&["cat"], b"secret", second).await.unwrap(), "secret");
+        let environment = [("no_proxy", "example.org")];
+        let printed = commands.run_in(&environment, &["sh", "-c", "echo $no_proxy"], &[], second).await;
+        assert_eq!(printed.unwrap(), "example.org\n");
         let error = commands.run(&["sh", "-c", "echo no room >&2; exit 3"], second).await.unwrap_err();
         assert!(error.to_string().contains("exit status: 3: no room") && error.code() == Some(3), "{error}");
         assert!(commands.run(&["/no/such/program"], second).await.unwrap_err().is_missing());

@@ -25,7 +25,8 @@ pub(super) static RHEL: Distribution = Distribution {
         update: &["dnf", "-qy", "--setopt=timeout=30", "--setopt=retries=2", "upgrade"],
         update_security: &["dnf", "-qy", "--setopt=timeout=30", "--setopt=retries=2", "upgrade", "--security"],
         remove: &["rpm", "--erase"],
-        query: &["rpm", "--query", "--queryformat=installed\n"],
+        // A package may be provided by one with another name, such as iptables by iptables-nft.
+        query: &["rpm", "--query", "--whatprovides", "--queryformat=installed\n"],
         sources: &["/etc/yum.repos.d"],
         success: &[],
         again: &[],

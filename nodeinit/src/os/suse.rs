@@ -18,7 +18,8 @@ pub(super) static SUSE: Distribution = Distribution {
         update: &["env", "ZYPP_LOCK_TIMEOUT=300", "zypper", "-qn", "update"],
         update_security: &["env", "ZYPP_LOCK_TIMEOUT=300", "zypper", "-qn", "patch", "--category", "security"],
         remove: &["rpm", "--erase"],
-        query: &["rpm", "--query", "--queryformat=installed\n"],
+        // A package may be provided by one with another name, such as iptables by iptables-nft.
+        query: &["rpm", "--query", "--whatprovides", "--queryformat=installed\n"],
         sources: &["/etc/zypp/repos.d"],
         // zypper(8): a reboot is needed; zypper was updated itself, and the rest is left.
         success: &[102],

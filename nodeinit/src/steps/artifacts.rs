@@ -1,6 +1,9 @@
 //! The programs: kubelet, kubectl, CNI plugins and the others that the configuration lists.
 
-use super::source::{Obtained, copy, digest, obtain, pinned};
+use super::{
+    extension,
+    source::{Obtained, copy, digest, obtain, pinned},
+};
 use crate::{
     api::download::file_sha256,
     context::{Context, blocking},
@@ -115,6 +118,7 @@ impl Step for Binaries {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let mut is_extended = false;
         for binary in &self.binaries {
             let sha256 = pinned(cx, &self.name(), &binary.path, binary.sha256).await?;
             let (context, wanted) = (cx.clone(), Binary { sha256, ..binary.clone() });
@@ -123,13 +127,17 @@ impl Step for Binaries {
                 continue;
             }
             let obtained = obtain(cx, &self.name(), &binary.path, sha256).await?;
-            let (context, to) = (cx.clone(), binary.to.clone());
+            let (context, to) = (cx.clone(), extension::place(&cx.files, &binary.to)?);
+            is_extended |= extension::contains(&to);
             // One blocking task, so that a cancelled run leaves no download behind.
             blocking(move || {
                 put(&context, &obtained, &to)?;
                 obtained.release(&context.files)
             })
             .await?;
+        }
+        if is_extended {
+            extension::merge(cx).await?;
         }
         if let Some(kubelet) = &self.kubelet {
             right_version(cx, kubelet).await?;

@@ -7,7 +7,7 @@ use crate::{
         files::{FileError, Files, failed},
         section::Section,
     },
-    steps::source::copy,
+    steps::{extension, source::copy},
 };
 use nodeinit_base::atomic_file::temporary;
 use std::path::{Path, PathBuf};
@@ -77,17 +77,24 @@ pub(in crate::steps) fn is_kept(files: &Files, component: &str) -> Result<bool, 
 /// Puts the kept files of a component in place again; `missing`: only those that are missing there. Returns whether there were any.
 pub(in crate::steps) async fn restore(cx: &Context, component: &'static str, missing: bool) -> Result<bool, StepError> {
     let files = cx.files.clone();
-    blocking(move || {
+    let restored = blocking(move || {
         let mut paths = list(&files, component)?;
         paths.retain(|path| !missing || !files.exists(path));
-        for path in &paths {
-            files.remove_file(temporary(path))?;
-            link_or_copy(&files, &kept(component, path), &temporary(path))?;
-            files.rename_temporary(path)?;
+        let mut restored = Vec::new();
+        for path in paths {
+            let to = extension::place(&files, &path)?;
+            files.remove_file(temporary(&to))?;
+            link_or_copy(&files, &kept(component, &path), &temporary(&to))?;
+            files.rename_temporary(&to)?;
+            restored.push(to);
         }
-        Ok(!paths.is_empty())
+        Ok(restored)
     })
-    .await
+    .await?;
+    if restored.iter().any(|to| extension::contains(to)) {
+        extension::merge(cx).await?;
+    }
+    Ok(!restored.is_empty())
 }
 
 /// Removes what is kept of a component.

@@ -4,7 +4,7 @@ use crate::{
     context::Context,
     engine::{
         error::StepError,
-        journal::{ORIGINALS, Written},
+        journal::{ORIGINALS, Record, Written},
         step_id::StepId,
     },
     host::files::NewFile,
@@ -54,12 +54,15 @@ pub(super) fn is_undone(cx: &Context, path: &Path) -> Result<bool, StepError> {
     Ok(matches!(fate(cx, path, written)?, None | Some(Fate::Keep)))
 }
 
-/// Removes nodeinit's files, or restores the originals. A file that somebody else changed stays.
+/// Removes nodeinit's files, or restores the originals. A file that somebody else changed stays. What is there if nodeinit writes one of them again is
+/// a new original.
 pub(super) fn undo(cx: &Context, step: &StepId, paths: &[PathBuf]) -> Result<(), StepError> {
     for (path, fate) in own_files(cx, |path| paths.iter().any(|wanted| wanted == path))? {
         carry_out(cx, step, &path, fate)?;
     }
-    Ok(())
+    let known = cx.journal.state().files;
+    let undone = paths.iter().filter(|path| known.contains_key(*path));
+    Ok(cx.journal.intend(undone.map(|path| Record::FileUndone { path: path.clone() }).collect())?)
 }
 
 pub(super) fn carry_out(cx: &Context, step: &StepId, path: &Path, fate: Fate) -> Result<(), StepError> {
@@ -71,4 +74,23 @@ pub(super) fn carry_out(cx: &Context, step: &StepId, path: &Path, fate: Fate) ->
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::testing::context;
+
+    #[tokio::test]
+    async fn a_file_that_was_undone_and_then_written_by_somebody_else_is_an_original() {
+        let (_dir, cx) = context();
+        let path = Path::new("/etc/motd");
+        cx.place(vec![NewFile::public(path, "ours")]).await.unwrap();
+        undo(&cx, &StepId::Os("os-messages"), &[path.into()]).unwrap();
+        assert!(!cx.files.exists(path) && is_undone(&cx, path).unwrap());
+        cx.files.write(&[NewFile::public(path, "theirs")]).unwrap();
+        cx.place(vec![NewFile::public(path, "ours")]).await.unwrap();
+        undo(&cx, &StepId::Os("os-messages"), &[path.into()]).unwrap();
+        assert_eq!(cx.files.read_text(path).unwrap().as_deref(), Some("theirs"));
+    }
 }

@@ -15,6 +15,9 @@ use nodeinit_base::Wait;
 use nodeinit_ssh::{COMMAND, SshError};
 use std::{ops::ControlFlow, time::Duration};
 
+/// The least limit for a boot: the firmware of a server tests its hardware for minutes.
+const BOOTS: Duration = Duration::from_secs(1200);
+
 /// Prints another value after each boot.
 const BOOT: &str = "cat /proc/sys/kernel/random/boot_id";
 
@@ -88,7 +91,7 @@ impl Host {
                 Err(e) => ControlFlow::Continue(e.to_string()),
             }
         };
-        let wait = Wait::new(format!("{name} to boot again"), cx.cluster.timeouts.node);
+        let wait = Wait::new(format!("{name} to boot again"), cx.cluster.timeouts.node.max(BOOTS));
         let booted = wait.at_most_every(Duration::from_secs(1)).until(look).await;
         let hint = format!("see the console of {name}; when it is up, run the same command again");
         booted.map_err(|late| StepError::from(late).hint(hint))?;

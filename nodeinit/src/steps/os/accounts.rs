@@ -8,12 +8,30 @@ use std::{collections::BTreeSet, path::Path};
 
 /// The directory with the SSH keys of each user. Users cannot write to it, so that root follows no link of theirs.
 pub(super) const KEYS: &str = "/etc/ssh/authorized_keys.d";
+/// nodeinit's options of sshd, which name this directory. The first value of an option takes precedence, so this file is read first.
+pub(super) const DROP_IN: &str = "/etc/ssh/sshd_config.d/00-nodeinit.conf";
 
 /// Returns the users with which nodeinit logs in to machines, and the one who has logged in to run it.
 pub(super) fn logs_in(cx: &Context) -> BTreeSet<String> {
     let machines = cx.cluster.machines().filter_map(|(machine, _)| machine.ssh.user.clone());
     let own = std::env::var("SUDO_USER").ok();
     machines.chain(own).chain([cx.cluster.ssh.user.clone()]).collect()
+}
+
+/// Returns the user who could not log in without what a key of the journal stands for, if nodeinit logs in as this user.
+pub(in crate::steps) fn logs_in_with(cx: &Context, key: &str) -> Option<String> {
+    let (kind, of) = key.split_once(' ').unwrap_or((key, ""));
+    let has_keys = |user: &str| {
+        let keys = Path::new(KEYS).join(user);
+        cx.journal.state().files.contains_key(&keys) && cx.files.exists(&keys)
+    };
+    logs_in(cx).into_iter().find(|user| match kind {
+        "file" if of == DROP_IN => has_keys(user),
+        "file" => of == format!("{KEYS}/{user}") || of == format!("/etc/sudoers.d/nodeinit-{user}"),
+        "user" | "shell" => of == user,
+        "member" => of.split(' ').nth(1) == Some(user),
+        _ => false,
+    })
 }
 
 /// A line of `/etc/passwd`.

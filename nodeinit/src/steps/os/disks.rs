@@ -142,8 +142,15 @@ impl Layout {
         });
         let key = format!("table {device}{}", lines.collect::<String>());
         let id = uuid(cx, &key);
-        self.wants.push(Want::set(key, format!("gpt {id}")));
         let real = cx.files.canonical(&disk.device).display().to_string();
+        if real.starts_with("/dev/dm-") {
+            // Each tool names the partitions of such a device in its own way.
+            let what = format!(
+                "os.disks: {device} is a device of the device mapper, such as multipath: nodeinit does not partition it"
+            );
+            return Err(StepError::new(what).hint("give it a `mount` or a `volumeGroup` instead of `partitions`"));
+        }
+        self.wants.push(Want::set(key, format!("gpt {id}")));
         for (n, partition) in (1..).zip(&disk.partitions) {
             let Partition { mount, filesystem, volume_group, .. } = partition;
             let (now, name) = (partition_name(&real, n), format!("{device} {n}"));

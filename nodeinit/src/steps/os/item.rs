@@ -2,7 +2,7 @@
 //! wanted. The journal records each change with the value before.
 
 use super::{
-    OsStep, accounts, fetched, program, setting,
+    OsStep, accounts, fetched, program, secret, setting,
     want::{Run, Want, digest},
 };
 use crate::{
@@ -16,9 +16,9 @@ use crate::{
     steps::undo,
 };
 use async_trait::async_trait;
-use nodeinit_base::sha256_hex;
+use nodeinit_base::{sha256_hex, with_causes};
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -52,7 +52,7 @@ impl Step for Item {
             // In a plan, an earlier step has not yet installed what this one needs. `apply` reports the error.
             Err(error) => return Ok(State::needed(format!("{}; at present: {error}", self.title))),
         };
-        let known = self.known(cx);
+        let known = self.known(cx)?;
         let stale = stale(&known, &wants);
         refuse_unmount(cx, &stale).await?;
         let mut changes = describe_undo(cx, &stale).await?;
@@ -73,14 +73,19 @@ impl Step for Item {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        let (wants, known) = (self.read(cx).await?, self.known(cx));
+        let (wants, known) = (self.read(cx).await?, self.known(cx)?);
         let mut due = self.due(cx, &wants)?;
         let not_run = |item: String| Record::OsRan { item, state: String::new() };
         let own = (!known.ran.is_empty()).then(|| not_run(self.name.into()));
         self.record(cx, own.into_iter().chain(due.keys().map(|file| not_run(self.of(file)))).collect()).await?;
         let stale = stale(&known, &wants);
         refuse_unmount(cx, &stale).await?;
-        self.undo_keys(cx, stale).await?;
+        for (key, error) in self.undo_keys(cx, stale).await? {
+            match key.starts_with("mounted ") {
+                true => return Err(error),
+                false => cx.report.note(self.name, format!("not undone: {error}; the next run tries it again")),
+            }
+        }
         let state = digest(&wants);
         for want in wants {
             if let Some(key) = want.key() {
@@ -92,6 +97,7 @@ impl Step for Item {
                         None if is_setting(&key) => setting::now(cx, &key).await?,
                         None => None,
                     };
+                    let before = secret::hide(cx, &key, before).await?;
                     self.record(cx, vec![Record::OsSet { item: self.name.into(), key, before, after }]).await?;
                 }
             }
@@ -115,11 +121,15 @@ impl Step for Item {
 #[async_trait(?Send)]
 impl OsStep for Item {
     async fn left(&self, cx: &Context) -> Result<Vec<String>, StepError> {
-        describe_undo(cx, &self.known(cx).set).await
+        describe_undo(cx, &self.known(cx)?.set).await
     }
 
     async fn undo(&self, cx: &Context) -> Result<(), StepError> {
-        self.undo_keys(cx, self.known(cx).set).await
+        // The journal must not be removed while something is left to undo.
+        match self.undo_keys(cx, self.known(cx)?.set).await?.into_iter().next() {
+            Some((_, error)) => Err(error),
+            None => Ok(()),
+        }
     }
 }
 
@@ -129,8 +139,12 @@ impl Item {
         blocking(move || wants(&cx)).await
     }
 
-    fn known(&self, cx: &Context) -> OsChanges {
-        cx.journal.state().os.remove(self.name).unwrap_or_default()
+    fn known(&self, cx: &Context) -> Result<OsChanges, StepError> {
+        let mut known = cx.journal.state().os.remove(self.name).unwrap_or_default();
+        for OsChange { key, before, .. } in &mut known.set {
+            *before = secret::reveal(cx, key, before.take())?;
+        }
+        Ok(known)
     }
 
     /// The name under which the journal records the program that runs after a change of one file.
@@ -186,33 +200,31 @@ impl Item {
         }
     }
 
-    /// Undoes changes, the last one first; then runs the programs that apply this.
-    async fn undo_keys(&self, cx: &Context, changes: Vec<OsChange>) -> Result<(), StepError> {
-        let (mut failed, mut mounted) = (BTreeSet::new(), None);
+    /// Undoes changes, the last one first; then runs the programs that apply this. Returns what could not be undone.
+    async fn undo_keys(&self, cx: &Context, changes: Vec<OsChange>) -> Result<BTreeMap<String, StepError>, StepError> {
+        let mut failed = BTreeMap::new();
         for change in changes.iter().rev() {
             let OsChange { key, before, .. } = change;
-            if let Some(user) = accounts::logs_in(cx).iter().find(|user| is_of(key, user)) {
+            if let Some(user) = accounts::logs_in_with(cx, key) {
                 cx.report.note(self.name, format!("kept: nodeinit logs in as {user} ({key})"));
             } else if let Some(path) = key.strip_prefix("file ") {
                 let (context, id, path) = (cx.clone(), self.id(), PathBuf::from(path));
                 blocking(move || undo::undo(&context, &id, &[path])).await?;
             } else if is_setting(key) && setting::now(cx, key).await? != *before {
-                // What cannot be undone is reported, and the rest is undone.
                 if !is_as_set(cx, change).await? {
                     cx.report.note(self.name, format!("kept: somebody has changed it since ({key})"));
                     continue;
                 }
-                let is_mount = key.starts_with("mounted ");
-                if is_mount {
+                if key.starts_with("mounted ") {
                     let (item, key, before) = (self.name.into(), key.clone(), before.clone());
                     self.record(cx, vec![Record::OsSet { item, key, before, after: None }]).await?;
                 }
                 let Err(error) = setting::set(cx, key, before.as_deref()).await else { continue };
-                failed.insert(key.clone());
-                if is_mount && mounted.is_none() {
-                    mounted = Some(error);
+                if key.starts_with("sysctl ") {
+                    // The kernel never takes back some parameters. The next boot does.
+                    cx.report.note(self.name, format!("kept: {}", with_causes(&error)));
                 } else {
-                    cx.report.note(self.name, format!("not undone: {error}; the next run tries it again"));
+                    failed.insert(key.clone(), error);
                 }
             }
         }
@@ -224,11 +236,10 @@ impl Item {
                 }
             }
         }
-        let undone = changes.into_iter().map(|change| change.key).filter(|key| !failed.contains(key));
+        let undone = changes.into_iter().map(|change| change.key).filter(|key| !failed.contains_key(key));
         let undone = undone.map(|key| Record::OsUndone { item: self.name.into(), key });
         self.record(cx, undone.collect()).await?;
-        // The journal must not be removed while a disk is mounted.
-        mounted.map_or(Ok(()), Err)
+        Ok(failed)
     }
 }
 
@@ -244,17 +255,6 @@ async fn refuse_unmount(cx: &Context, stale: &[OsChange]) -> Result<(), StepErro
         }
     }
     Ok(())
-}
-
-/// Whether a key of the journal decides if this user can log in.
-fn is_of(key: &str, user: &str) -> bool {
-    let (kind, of) = key.split_once(' ').unwrap_or((key, ""));
-    match kind {
-        "file" => of == format!("{}/{user}", accounts::KEYS) || of == format!("/etc/sudoers.d/nodeinit-{user}"),
-        "user" | "shell" => of == user,
-        "member" => of.split(' ').nth(1) == Some(user),
-        _ => false,
-    }
 }
 
 /// Whether a key of the journal is a setting, and not a file or a program.
@@ -294,6 +294,9 @@ async fn describe_undo(cx: &Context, undone: &[OsChange]) -> Result<Vec<String>,
     let mut changes = Vec::new();
     for change in undone.iter().rev() {
         let OsChange { key, before, .. } = change;
+        if accounts::logs_in_with(cx, key).is_some() {
+            continue;
+        }
         if let Some(path) = key.strip_prefix("file ") {
             if !undo::is_undone(cx, path.as_ref())? {
                 changes.push(format!("remove {path}, or restore its original"));

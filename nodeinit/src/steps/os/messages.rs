@@ -1,11 +1,10 @@
-//! Texts for people who log in, and the limits of open files.
+//! Texts for people who log in.
 
 use super::{filled, item::Item, want::Want};
 use crate::{context::Context, engine::error::StepError};
 
 pub(super) const MESSAGES: Item =
     Item { name: "os-messages", title: "write /etc/issue and /etc/motd", wants: messages };
-pub(super) const LIMITS: Item = Item { name: "os-limits", title: "set the limit of open files", wants: limits };
 
 fn messages(cx: &Context) -> Result<Vec<Want>, StepError> {
     let messages = &cx.cluster.os.messages;
@@ -20,15 +19,4 @@ fn messages(cx: &Context) -> Result<Vec<Want>, StepError> {
         wants.push(Want::set("line /etc/default/motd-news ENABLED", "0"));
     }
     Ok(wants)
-}
-
-fn limits(cx: &Context) -> Result<Vec<Want>, StepError> {
-    let Some(number) = cx.cluster.os.open_files else { return Ok(Vec::new()) };
-    let services = format!("# Written by nodeinit.\n[Manager]\nDefaultLimitNOFILE={number}\n");
-    let lines = ["*", "root"].map(|who| format!("{who} soft nofile {number}\n{who} hard nofile {number}\n"));
-    Ok(vec![
-        Want::file("/etc/systemd/system.conf.d/50-nodeinit.conf", services),
-        Want::file("/etc/security/limits.d/50-nodeinit.conf", format!("# Written by nodeinit.\n{}", lines.concat())),
-        Want::notice(&["systemctl", "daemon-reexec"]),
-    ])
 }

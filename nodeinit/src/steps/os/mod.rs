@@ -1,21 +1,25 @@
 //! The steps that prepare the operating system: one file each, and one line in the list that all roles share.
 //!
-//! To add one: put it, its undo code and its test into a file here, and list it in [`steps`].
+//! To add one: put it, its undo code and its test into a file here, and list it in [`ITEMS`].
 
-mod accounts;
+pub(super) mod accounts;
+mod begun;
 mod disks;
 mod extra;
 mod fetched;
 mod item;
+mod kernel;
 mod locale;
 mod logs;
 mod messages;
 pub mod metadata;
 mod names;
+mod no_proxy;
 mod packages;
 pub mod prepare;
 mod program;
 mod resolver;
+mod secret;
 mod setting;
 mod sshd;
 mod storage;
@@ -40,11 +44,12 @@ use crate::{
     os::{ASKS_FOR_REBOOT, asks_for_reboot},
 };
 use async_trait::async_trait;
+use nodeinit_base::with_causes;
 use nodeinit_config::cluster::Reboot;
 use std::time::Duration;
 
 /// The items of `os`, in order: what later ones need comes first.
-const ITEMS: [item::Item; 17] = [
+const ITEMS: [item::Item; 18] = [
     names::HOST_NAME,
     names::HOSTS,
     resolver::ITEM,
@@ -54,7 +59,8 @@ const ITEMS: [item::Item; 17] = [
     packages::PACKAGES,
     locale::ITEM,
     messages::MESSAGES,
-    messages::LIMITS,
+    kernel::IPV6,
+    kernel::LIMITS,
     users::ITEM,
     sshd::ITEM,
     time::ITEM,
@@ -67,8 +73,10 @@ const ITEMS: [item::Item; 17] = [
 /// Returns the steps in their order. They start after preflight, one after the other; containerd and the kubelet start after them.
 #[must_use]
 pub fn steps() -> Vec<Box<dyn OsStep>> {
-    let mut all: Vec<Box<dyn OsStep>> = vec![Box::new(prepare::OsPrepare), Box::new(metadata::MetadataRule)];
+    let mut all: Vec<Box<dyn OsStep>> = vec![Box::new(prepare::OsPrepare)];
     all.extend(items());
+    // Its program may be a package of `os`. Pods start later.
+    all.push(Box::new(metadata::MetadataRule));
     all
 }
 
@@ -170,9 +178,13 @@ impl Step for RestoreOs {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
+        let mut failed = None;
         for step in steps().iter().rev() {
-            step.undo(cx).await?;
+            if let Err(error) = step.undo(cx).await {
+                cx.report.note(&step.name(), with_causes(&error));
+                failed.get_or_insert(error);
+            }
         }
-        Ok(())
+        failed.map_or(Ok(()), Err)
     }
 }

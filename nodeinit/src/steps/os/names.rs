@@ -39,6 +39,12 @@ fn hosts(cx: &Context) -> Result<Vec<Want>, StepError> {
         }
     }
     names.insert(&cx.node.name, cx.node.address);
+    let mut wants = Vec::new();
+    if cx.files.exists(CLOUD) {
+        let text =
+            "# Written by nodeinit: cloud-init would write /etc/hosts again at each boot.\nmanage_etc_hosts: false\n";
+        wants.push(Want::file(format!("{CLOUD}/99-nodeinit-hosts.cfg"), text));
+    }
     let mut text = String::new();
     for (name, address) in names {
         let full = full_name(cx, name);
@@ -46,5 +52,6 @@ fn hosts(cx: &Context) -> Result<Vec<Want>, StepError> {
         let _ =
             if full == name { writeln!(text, "{address} {name}") } else { writeln!(text, "{address} {full} {name}") };
     }
-    Ok(vec![Want::set("section /etc/hosts", text)])
+    wants.push(Want::set("section /etc/hosts", text));
+    Ok(wants)
 }

@@ -13,11 +13,13 @@ use crate::{
     steps::sysctls::{self, Change, Fate},
 };
 use async_trait::async_trait;
-use nodeinit_config::{
-    Cluster,
-    cluster::{Ipv6, Swap},
+use nodeinit_base::with_causes;
+use nodeinit_config::{Cluster, cluster::Swap};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
 };
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 /// The step's identity.
 pub const ID: StepId = StepId::Os("os-prepare");
@@ -33,10 +35,6 @@ const LIMIT: Duration = Duration::from_secs(300);
 const MODULES: [&str; 2] = ["overlay", "br_netfilter"];
 const IP_FORWARD: [&str; 2] = ["net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"];
 const BRIDGE: [&str; 2] = ["net.bridge.bridge-nf-call-iptables", "net.bridge.bridge-nf-call-ip6tables"];
-
-const DISABLE_IPV6: [&str; 2] = ["net.ipv6.conf.all.disable_ipv6", "net.ipv6.conf.default.disable_ipv6"];
-/// The kernel's default of `fs.nr_open`, the maximum of a limit of open files.
-const OPEN_FILES: u64 = 1 << 20;
 
 /// Prepares the operating system.
 #[derive(Debug)]
@@ -55,7 +53,7 @@ impl Step for OsPrepare {
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let cx = cx.clone();
         blocking(move || {
-            let mut changes = cx.differing(&files(&cx.cluster))?;
+            let mut changes = cx.differing(&files(&cx))?;
             for module in missing_modules(&cx)? {
                 changes.push(format!("load the kernel module {module}"));
             }
@@ -77,7 +75,7 @@ impl Step for OsPrepare {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        cx.place(files(&cx.cluster)).await?;
+        cx.place(files(cx)).await?;
         load_modules(cx).await?;
         let context = cx.clone();
         blocking(move || set_sysctls(&context)).await?;
@@ -105,16 +103,25 @@ impl OsStep for OsPrepare {
         let context = cx.clone();
         blocking(move || {
             for (key, fate) in sysctls::fates(&context)? {
-                match fate {
-                    Fate::Restore(before) => kernel::set_sysctl(&context.files, &key, &before)?,
-                    Fate::Keep(why) => context.report.note(&ID.name(), format!("kept: {key}: {why}")),
+                let kept = match fate {
+                    // The kernel never takes back some parameters, such as `kernel.kexec_load_disabled`. The next boot does.
+                    Fate::Restore(before) => {
+                        kernel::set_sysctl(&context.files, &key, &before).err().map(|e| with_causes(&e))
+                    }
+                    Fate::Keep(why) => Some(why),
+                };
+                if let Some(why) = kept {
+                    context.report.note(&ID.name(), format!("kept: {key}: {why}"));
                 }
             }
             Ok(())
         })
         .await?;
         for device in swaps_off(cx)? {
-            cx.commands.run(&["swapon", &device.to_string_lossy()], LIMIT).await?;
+            // A swap area may be gone, such as one in memory. The next boot enables those that are there.
+            if let Err(error) = cx.commands.run(&["swapon", &device.to_string_lossy()], LIMIT).await {
+                cx.report.note(&ID.name(), format!("not enabled: {}", with_causes(&error)));
+            }
         }
         Ok(())
     }
@@ -133,17 +140,9 @@ fn wanted(cluster: &Cluster) -> BTreeMap<String, String> {
     let [v4, v6] = IP_FORWARD;
     let forward = if cluster.network.pod_cidr.addr().is_ipv6() { v6 } else { v4 };
     let ours = BRIDGE.into_iter().chain([forward]).map(|key| (key.to_owned(), "1".to_owned()));
-    let os = &cluster.os;
-    let disable = match os.ipv6 {
-        Ipv6::Keep => None,
-        Ipv6::On => Some("0"),
-        Ipv6::Off => Some("1"),
-    };
-    let v6 = DISABLE_IPV6.into_iter().filter_map(|key| Some((key.to_owned(), disable?.to_owned())));
-    let files =
-        os.open_files.filter(|number| *number > OPEN_FILES).map(|number| ("fs.nr_open".to_owned(), number.to_string()));
-    let users = os.sysctls.iter().map(|(k, v)| (k.clone(), v.split_whitespace().collect::<Vec<_>>().join(" ")));
-    ours.chain(v6).chain(files).chain(users).collect()
+    let users = &cluster.os.sysctls;
+    let users = users.iter().map(|(k, v)| (k.clone(), v.split_whitespace().collect::<Vec<_>>().join(" ")));
+    ours.chain(users).collect()
 }
 
 fn modules(cluster: &Cluster) -> Vec<String> {
@@ -152,14 +151,22 @@ fn modules(cluster: &Cluster) -> Vec<String> {
     all
 }
 
-fn files(cluster: &Cluster) -> Vec<NewFile> {
+fn files(cx: &Context) -> Vec<NewFile> {
     const HEAD: &str = "# Written by nodeinit for Kubernetes.\n";
+    let cluster = &cx.cluster;
     let modules: String = modules(cluster).iter().map(|m| format!("{m}\n")).collect();
     let settings: String = wanted(cluster).iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
-    vec![
+    let mut files = vec![
         NewFile::public(MODULES_FILE, format!("{HEAD}{modules}")),
         NewFile::public(SYSCTL_FILE, format!("{HEAD}{settings}")),
-    ]
+    ];
+    // The user's `/etc/fstab` stays as it is: an empty unit file masks the target of all swap units (systemd.unit(5)). Swap that is off now
+    // may be on at the next boot.
+    let is_masked = cx.files.link_target(Path::new(SWAP_MASK)).is_some_and(|target| target == Path::new("/dev/null"));
+    if cluster.os.swap == Swap::Off && !is_masked {
+        files.push(NewFile::public(SWAP_MASK, ""));
+    }
+    files
 }
 
 fn missing_modules(cx: &Context) -> Result<Vec<String>, StepError> {
@@ -204,8 +211,7 @@ fn set_sysctls(cx: &Context) -> Result<(), StepError> {
     sysctls::set(cx, &changes)
 }
 
-/// Disables swap, now and at each boot. The user's `/etc/fstab` stays as it is: an empty unit file masks the target of all swap
-/// units (systemd.unit(5)), and `reset` removes that file.
+/// Disables swap now.
 async fn swap_off(cx: &Context) -> Result<(), StepError> {
     let context = cx.clone();
     let areas = blocking(move || Ok(kernel::swaps(&context.files)?)).await?;
@@ -215,7 +221,6 @@ async fn swap_off(cx: &Context) -> Result<(), StepError> {
     let records: Vec<Record> = areas.iter().map(|a| Record::Swap { device: a.device.clone() }).collect();
     let context = cx.clone();
     blocking(move || Ok(context.journal.intend(records)?)).await?;
-    cx.place(vec![NewFile::public(SWAP_MASK, "")]).await?;
     for area in areas {
         cx.commands.run(&["swapoff", &area.device.to_string_lossy()], LIMIT).await?;
     }
@@ -227,6 +232,7 @@ async fn swap_off(cx: &Context) -> Result<(), StepError> {
 mod tests {
     use super::*;
     use crate::context::testing::context_of;
+    use std::sync::Arc;
 
     const CONFIG: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\nos:\n  sysctls: \
                           {vm.max_map_count: \"262144\"}\n";
@@ -263,6 +269,39 @@ mod tests {
         OsPrepare.undo(&cx).await.unwrap();
         assert_eq!((now("net.ipv4.ip_forward"), now("vm.max_map_count")), ("0".into(), "65530".into()));
         assert!(OsPrepare.left(&cx).await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn swap_stays_off_after_a_boot_and_a_reset_goes_on_without_what_is_gone() {
+        let (dir, mut cx) =
+            machine(&[("proc/filesystems", "nodev overlay\n"), ("proc/sys/vm/max_map_count", "65530\n")]);
+        cx.commands.log = Some(Arc::default());
+        OsPrepare.apply(&cx).await.unwrap();
+        assert_eq!(
+            cx.files.read_text(SWAP_MASK).unwrap().as_deref(),
+            Some(""),
+            "/etc/fstab may enable it at the next boot"
+        );
+        cx.files.remove_file(SWAP_MASK).unwrap();
+        std::os::unix::fs::symlink("/dev/null", dir.path().join("etc/systemd/system/swap.target")).unwrap();
+        OsPrepare.apply(&cx).await.unwrap();
+        assert!(cx.files.link_target(Path::new(SWAP_MASK)).is_some(), "the operator has masked it");
+
+        cx.journal.intend(vec![Record::Swap { device: "/gone".into() }]).unwrap();
+        cx.commands.answers = vec![("swapon /gone".into(), Err(255))];
+        // A parameter that nobody can write.
+        let parameter = dir.path().join("proc/sys/kernel/kexec_load_disabled");
+        std::fs::create_dir_all(parameter.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink("/proc/sys/kernel/ostype", parameter).unwrap();
+        let key = "kernel.kexec_load_disabled".to_owned();
+        cx.journal.intend(vec![Record::Sysctl { key: key.clone(), before: "0".into(), value: None }]).unwrap();
+        kernel::set_sysctl(&cx.files, &key, "0").unwrap_err();
+        OsPrepare.undo(&cx).await.unwrap();
+        assert_eq!(
+            kernel::sysctl(&cx.files, "vm.max_map_count").unwrap().as_deref(),
+            Some("65530"),
+            "the rest is restored"
+        );
     }
 
     #[tokio::test]

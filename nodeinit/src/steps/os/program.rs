@@ -1,5 +1,6 @@
 //! Runs programs of the distribution, which may have to wait for a lock.
 
+use super::no_proxy;
 use crate::{context::Context, engine::error::StepError, host::commands::CommandError, os::PackageManager};
 use std::time::Duration;
 use tokio::time::Instant;
@@ -15,11 +16,15 @@ pub(super) async fn run(
     argv: &[&str],
     limit: Duration,
 ) -> Result<(), StepError> {
+    // The files of apt and dnf name a proxy, but no hosts that are reached without it.
+    let direct = manager.and_then(|_| no_proxy::value(cx)).unwrap_or_default();
+    let environment = [("no_proxy", direct.as_str()), ("NO_PROXY", direct.as_str())];
+    let environment = if direct.is_empty() { &[][..] } else { &environment[..] };
     let until = Instant::now() + limit;
     let mut repair = manager.and_then(|manager| manager.repair);
     loop {
         let left = until.saturating_duration_since(Instant::now());
-        let Err(error) = cx.commands.run(argv, left.max(PAUSE)).await else { return Ok(()) };
+        let Err(error) = cx.commands.run_in(environment, argv, &[], left.max(PAUSE)).await else { return Ok(()) };
         let is_one_of = |codes: &[i32]| error.code().is_some_and(|code| codes.contains(&code));
         if manager.is_some_and(|manager| is_one_of(manager.success)) {
             return Ok(());

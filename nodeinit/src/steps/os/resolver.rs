@@ -1,7 +1,12 @@
 //! Name servers and search domains, through the program that manages them on this machine.
 
 use super::{item::Item, want::Want};
-use crate::{context::Context, engine::error::StepError};
+use crate::{
+    context::Context,
+    engine::error::StepError,
+    host::files::{FileError, Files},
+};
+use std::path::{Path, PathBuf};
 
 const CONFIG: &str = "/etc/resolv.conf";
 const RESOLVED: &str = "/etc/systemd/resolved.conf.d/50-nodeinit.conf";
@@ -28,7 +33,7 @@ fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
             Want::notice(&["systemctl", "restart", "systemd-resolved.service"]),
         ]);
     }
-    if cx.files.exists("/run/NetworkManager") {
+    if cx.files.exists("/run/NetworkManager") && !leaves_resolv_conf(&cx.files)? {
         if servers.is_empty() {
             let what = "os.dns: NetworkManager uses search domains only together with name servers";
             return Err(StepError::new(what).hint("also write `os.dns.servers`"));
@@ -52,4 +57,20 @@ fn wants(cx: &Context) -> Result<Vec<Want>, StepError> {
     }
     text.extend(old.lines().filter(|line| !replaced(line)).map(|line| format!("{line}\n")));
     Ok(vec![Want::file(CONFIG, text)])
+}
+
+/// Whether NetworkManager leaves resolv.conf to others, as cloud-init configures it with name servers of its own. Source: NetworkManager.conf(5).
+fn leaves_resolv_conf(files: &Files) -> Result<bool, FileError> {
+    let mut paths = vec![PathBuf::from("/etc/NetworkManager/NetworkManager.conf")];
+    for directory in ["/usr/lib", "/run", "/etc"].map(|root| Path::new(root).join("NetworkManager/conf.d")) {
+        let names = files.list(&directory)?.into_iter().filter(|name| name.ends_with(".conf"));
+        paths.extend(names.map(|name| directory.join(name)));
+    }
+    for path in paths {
+        let text = files.read_text(&path)?.unwrap_or_default().replace(' ', "");
+        if text.lines().any(|line| ["dns=none", "rc-manager=unmanaged"].contains(&line)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -1,7 +1,7 @@
-//! What block devices hold: partitions, LVM and file systems. Each is made only on a device without any signature, and has a UUID that
-//! nodeinit knows, so that no other device is taken for it.
+//! What block devices hold: partitions, LVM and file systems. Each is made only on a device that is empty: without any signature, and with zeros
+//! at its start. It has a UUID that nodeinit knows, so that no other device is taken for it.
 
-use super::{program, unfinished};
+use super::{begun, program, unfinished};
 use crate::{
     context::{Context, blocking},
     engine::error::{Exit, StepError},
@@ -128,25 +128,30 @@ pub(super) async fn set(cx: &Context, kind: Kind, of: &str, value: &str) -> Resu
             let is_begun = is_begun(cx, kind, of, value).await?;
             let (filesystem, uuid) = parts(value);
             refuse_twin(cx, first, uuid).await?;
+            begun::note(cx, first).await?;
             let (program, id) = (format!("mkfs.{filesystem}"), format!("uuid={uuid}"));
             match filesystem {
                 "xfs" if is_begun => run(cx, &[&program, "-f", "-m", &id, first]).await,
                 "xfs" => run(cx, &[&program, "-m", &id, first]).await,
                 _ => run(cx, &[&program, "-U", uuid, first]).await,
-            }
+            }?;
+            begun::forget(cx, first).await
         }
         Kind::Table => {
             is_begun(cx, kind, of, value).await?;
+            begun::note(cx, first).await?;
             let script = format!("label: gpt\nlabel-id: {}\n{}\n", parts(value).1, rest.replace(' ', "\n"));
             let sfdisk = ["sfdisk", "--quiet", "--wipe", "never", "--wipe-partitions", "never", first];
             let written = cx.commands.run_with_input(&sfdisk, script.as_bytes(), FORMAT_LIMIT).await;
             written.map_err(|error| program::named(error, "os.disks"))?;
             settle(cx).await;
-            Ok(())
+            begun::forget(cx, first).await
         }
         Kind::Physical => {
             refuse_data(cx, first, signature(cx, first).await?)?;
-            run(cx, &["pvcreate", "--quiet", "--uuid", value, "--norestorefile", first]).await
+            begun::note(cx, first).await?;
+            run(cx, &["pvcreate", "--quiet", "--uuid", value, "--norestorefile", first]).await?;
+            begun::forget(cx, first).await
         }
         Kind::Group => fill_group(cx, first, rest).await,
         Kind::Volume => {
@@ -173,7 +178,7 @@ pub(super) fn describe(kind: Kind, of: &str, value: &str) -> String {
     }
 }
 
-/// Returns the file system of a device with its UUID, or its other signatures.
+/// Returns the file system of a device with its UUID, or its other signatures, or that it has other data at its start.
 async fn signature(cx: &Context, device: &str) -> Result<Option<String>, StepError> {
     if !cx.files.exists(device) {
         return Ok(None);
@@ -188,7 +193,17 @@ async fn signature(cx: &Context, device: &str) -> Result<Option<String>, StepErr
         .collect();
     all.sort_unstable();
     all.dedup();
+    if all.is_empty() && is_disk(cx, device) && !begun::is_here(cx, device)? {
+        let (files, device) = (cx.files.clone(), PathBuf::from(device));
+        let is_blank = blocking(move || Ok(unfinished::is_blank(&files, &device)?)).await?;
+        return Ok((!is_blank).then(|| "data without a known signature".to_owned()));
+    }
     Ok(Some(all.join(", ")).filter(|all| !all.is_empty()))
+}
+
+/// Whether a device is a disk of the configuration. What is on the partitions and volumes that nodeinit makes on empty disks are remains.
+fn is_disk(cx: &Context, device: &str) -> bool {
+    cx.cluster.os.disks.iter().any(|disk| disk.device == Path::new(device))
 }
 
 /// Refuses a device with data. Whether it has the start of what is to be made: the UUID shows that nodeinit was interrupted.
@@ -201,8 +216,10 @@ async fn is_begun(cx: &Context, kind: Kind, of: &str, value: &str) -> Result<boo
 
 fn refuse_data(cx: &Context, device: &str, found: Option<String>) -> Result<(), StepError> {
     if let Some(found) = found {
-        let hint = "nodeinit never formats a disk with data: if nodeinit has set up this disk, restore its former `device` in `os.disks`; \
-                    otherwise use another disk, or empty this one yourself (`wipefs --all`)";
+        let hint = format!(
+            "nodeinit never formats a disk with data: if nodeinit has set up this disk, restore its former `device` in `os.disks`; otherwise use \
+             another disk, or erase this one yourself (`wipefs --all {device}; dd if=/dev/zero of={device} bs=1M count=1`)"
+        );
         return Err(StepError::new(format!("os.disks: {device} is not empty: it has {found}")).hint(hint));
     }
     match cx.files.exists(device) {

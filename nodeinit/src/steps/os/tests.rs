@@ -5,7 +5,9 @@ use crate::{
     context::{Context, testing::context_of},
     engine::step::{State, Step},
     host::{commands::Commands, files::NewFile},
+    steps::reset::RemoveFiles,
 };
+use nodeinit_config::format::PEM_CERTIFICATE;
 use std::{path::Path, sync::Arc};
 
 const HEAD: &str = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\nname: lab\n";
@@ -249,6 +251,9 @@ async fn name_servers_are_set_where_the_machine_reads_them() {
     assert_eq!(resolved.undo("os-dns").await, ["systemctl restart systemd-resolved.service"]);
     assert_eq!(resolved.text("/etc/systemd/resolved.conf.d/50-nodeinit.conf"), None);
 
+    let unmanaged = ("/etc/NetworkManager/conf.d/99-cloud-init.conf", "[main]\ndns = none\n");
+    let cloud = Machine::new(config, &[("/run/NetworkManager/x", ""), ("/etc/resolv.conf", ""), unmanaged]);
+    assert!(cloud.apply("os-dns").await.is_empty() && cloud.text("/etc/resolv.conf").unwrap().contains("nameserver"));
     let manager = Machine::new(config, &[("/run/NetworkManager/x", ""), ("/etc/x", "")]);
     assert_eq!(manager.apply("os-dns").await, ["systemctl try-reload-or-restart NetworkManager.service"]);
     let text = manager.text("/etc/NetworkManager/conf.d/90-nodeinit.conf").unwrap();
@@ -286,13 +291,18 @@ async fn messages_name_the_role_and_the_cluster() {
 #[tokio::test]
 async fn users_are_created_and_passwords_never_are_arguments() {
     let hash = "$6$abcdefgh$X1aN5l6W0lqhYcmpx1mZpZQUjNQ9hJ3hFTfDAVnSPdm0M4pGbvVxY4m5gNfOzCzGJtLrG2pQ9kd3B8hVnC8jX0";
+    let former = "$y$j9T$former$hash";
     let config = format!(
         "os:\n  rootPasswordHash: {hash}\n  users:\n  - {{name: alice, groups: [adm], sudo: true, shell: /bin/bash}}\n  - {{name: bob, remove: true}}\n"
     );
     let accounts = "root:x:0:0::/root:/bin/sh\nbob:x:1000:1000::/home/bob:/bin/sh\n";
     let machine = Machine::new(
         &config,
-        &[("/etc/passwd", accounts), ("/etc/shadow", "root:*:1:0\n"), ("/etc/group", "root:x:0:\nadm:x:4:\n")],
+        &[
+            ("/etc/passwd", accounts),
+            ("/etc/shadow", &format!("root:{former}:1:0\n")),
+            ("/etc/group", "root:x:0:\nadm:x:4:\n"),
+        ],
     );
     let changes = machine.plan("os-users").await;
     assert!(
@@ -312,7 +322,27 @@ async fn users_are_created_and_passwords_never_are_arguments() {
     );
     let sudo = Path::new("/etc/sudoers.d/nodeinit-alice");
     assert_eq!(machine.cx.files.mode(sudo), Some(0o440));
-    assert_eq!(machine.cx.journal.state().os["os-users"].set.last().unwrap().before.as_deref(), Some("*"));
+    let journal = machine.text("/var/lib/nodeinit/journal.jsonl").unwrap();
+    assert!(journal.contains("password root") && !journal.contains(former), "users attach the journal to reports");
+    let restored = format!("chpasswd --encrypted < root:{former}\n");
+    let shadow = format!("root:{hash}:1:0\n");
+    machine.cx.files.write(&[NewFile::private("/etc/shadow", shadow)]).unwrap();
+    assert!(machine.undo_only("os-users").await.unwrap().contains(&restored));
+}
+
+#[tokio::test]
+async fn a_reset_that_cannot_undo_something_undoes_the_rest_and_fails() {
+    let config = "os: {users: [{name: alice}, {name: bob}]}\n";
+    let mut machine = Machine::new(config, &[("/etc/passwd", "root:x:0:0::/root:/bin/sh\n")]);
+    machine.apply("os-users").await;
+    let accounts = "alice:x:1000:1000::/home/alice:/bin/sh\nbob:x:1001:1001::/home/bob:/bin/sh\n";
+    machine.cx.files.write(&[NewFile::public("/etc/passwd", accounts)]).unwrap();
+    machine.answers(&[("userdel bob", Err(8))]);
+    let error = super::RestoreOs.apply(&machine.cx).await.unwrap_err().to_string();
+    assert!(error.contains("userdel bob"), "{error}");
+    assert!(machine.ran().contains(&"userdel alice".to_owned()));
+    let left: Vec<String> = machine.cx.journal.state().os["os-users"].set.iter().map(|set| set.key.clone()).collect();
+    assert_eq!(left, ["user bob"], "the journal knows what is left");
 }
 
 #[tokio::test]
@@ -329,9 +359,45 @@ async fn keys_are_in_a_directory_of_root_and_those_of_the_login_user_stay() {
             .contains("AuthorizedKeysFile .ssh/authorized_keys .ssh/authorized_keys2 /etc/ssh/authorized_keys.d/%u\n")
     );
     let machine = machine.configured("ssh: {user: ops}\n");
-    machine.apply("os-users").await;
+    let stays = |when: &str| {
+        assert!(machine.text("/etc/ssh/authorized_keys.d/ops").is_some(), "{when}: nodeinit logs in as this user");
+        let drop_in = machine.text("/etc/ssh/sshd_config.d/00-nodeinit.conf").unwrap_or_default();
+        assert!(drop_in.contains("/etc/ssh/authorized_keys.d/%u"), "{when}: sshd does not read these keys");
+    };
+    for name in ["os-users", "os-sshd"] {
+        machine.apply(name).await;
+    }
     assert_eq!(machine.text("/etc/ssh/authorized_keys.d/alice"), None);
-    assert!(machine.text("/etc/ssh/authorized_keys.d/ops").is_some(), "nodeinit logs in as this user");
+    stays("no longer configured");
+    assert!(machine.plan("os-sshd").await.is_empty());
+    super::RestoreOs.apply(&machine.cx).await.unwrap();
+    stays("after restore-kernel");
+    RemoveFiles.apply(&machine.cx).await.unwrap();
+    stays("after reset");
+}
+
+#[tokio::test]
+async fn keys_that_the_site_manages_stay_in_use() {
+    let lines = |main: &str, other: &str| {
+        let config = format!("os: {{users: [{{name: alice, keys: [{KEY}]}}]}}\n");
+        let files = [("/etc/ssh/sshd_config", main), ("/etc/ssh/sshd_config.d/50-site.conf", other)];
+        Machine::new(&config, &files)
+    };
+    let include = "Include /etc/ssh/sshd_config.d/*.conf\n";
+    let usual = ".ssh/authorized_keys .ssh/authorized_keys2 ";
+    for (main, other, expected) in [
+        ("AuthorizedKeysFile /etc/ssh/keys/%u", "", "/etc/ssh/keys/%u "),
+        ("Match User x\nAuthorizedKeysFile /x", "", usual),
+        ("authorizedkeysfile=\"/main\"", "AuthorizedKeysFile /site /etc/%u\n", "/site /etc/%u "),
+        ("# AuthorizedKeysFile /x", "AuthorizedKeysFile none\n", ""),
+    ] {
+        let machine = lines(&format!("{include}{main}\n"), other);
+        machine.apply("os-sshd").await;
+        let drop_in = machine.text("/etc/ssh/sshd_config.d/00-nodeinit.conf").unwrap();
+        let line = format!("\nAuthorizedKeysFile {expected}/etc/ssh/authorized_keys.d/%u\n");
+        assert!(drop_in.contains(&line), "{main}: {drop_in}");
+        assert!(machine.plan("os-sshd").await.is_empty(), "its own file does not count");
+    }
 }
 
 #[tokio::test]
@@ -352,8 +418,9 @@ async fn sshd_tests_a_candidate_before_the_options_are_written() {
 
 #[tokio::test]
 async fn a_program_that_an_interrupted_run_left_out_runs() {
-    let machine = Machine::new("os: {openFiles: 2048}\n", &[]);
+    let machine = Machine::new("os: {openFiles: 2048}\n", &[("/proc/sys/fs/nr_open", "1048576\n")]);
     machine.apply("os-limits").await;
+    assert_eq!(machine.text("/etc/sysctl.d/98-nodeinit-files.conf"), None);
     assert!(machine.plan("os-limits").await.is_empty());
     let interrupted = crate::engine::journal::Record::OsRan { item: "os-limits".into(), state: String::new() };
     machine.cx.journal.intend(vec![interrupted]).unwrap();
@@ -466,9 +533,11 @@ async fn proxies_spare_the_cluster() {
 
 #[tokio::test]
 async fn cas_journal_limits_and_rotation_are_files() {
-    let config = "os:\n  trustedCAs: [\"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\\n\"]\n  \
-                  logs: {journalMaxSize: 1G, journalMaxDays: 30, rotate: [/var/log/audit/audit.log]}\n";
-    let machine = Machine::new(config, &[("/etc/logrotate.d/x", "")]);
+    let config = format!(
+        "os:\n  trustedCAs: [{:?}]\n  logs: {{journalMaxSize: 1G, journalMaxDays: 30, rotate: [/var/log/audit/audit.log]}}\n",
+        PEM_CERTIFICATE.example
+    );
+    let machine = Machine::new(&config, &[("/etc/logrotate.d/x", "")]);
     assert_eq!(machine.apply("os-cas").await, ["update-ca-certificates"]);
     assert_eq!(machine.cx.files.list("/usr/local/share/ca-certificates").unwrap().len(), 1);
     assert_eq!(machine.undo("os-cas").await, ["update-ca-certificates"]);
@@ -738,4 +807,70 @@ async fn a_disk_that_is_in_use_fails_the_reset_which_can_run_again() {
     super::refuse_unmounted(&machine.cx).await.unwrap();
     assert!(machine.undo("os-disks").await.is_empty());
     assert!(machine.cx.journal.state().os["os-disks"].set.is_empty());
+}
+
+/// pam_limits ends a login whose limit is above the maximum.
+#[tokio::test]
+async fn a_high_limit_of_open_files_raises_the_maximum_first() {
+    let machine = Machine::new("os: {openFiles: 2000000}\n", &[("/proc/sys/fs/nr_open", "1048576\n")]);
+    let changes = machine.plan("os-limits").await;
+    assert_eq!(changes[1], "set fs.nr_open to 2000000", "{changes:?}");
+    machine.apply("os-limits").await;
+    assert!(machine.text("/etc/sysctl.d/98-nodeinit-files.conf").unwrap().ends_with("fs.nr_open = 2000000\n"));
+    assert!(machine.plan("os-limits").await.is_empty());
+    machine.undo("os-limits").await;
+    assert_eq!(machine.text("/proc/sys/fs/nr_open").unwrap().trim(), "1048576");
+    let higher = Machine::new("os: {openFiles: 2000000}\n", &[("/proc/sys/fs/nr_open", "1073741816\n")]);
+    higher.apply("os-limits").await;
+    assert_eq!(higher.text("/proc/sys/fs/nr_open").unwrap().trim(), "1073741816", "it is never lowered");
+}
+
+#[tokio::test]
+async fn ipv6_is_disabled_and_enabled_again() {
+    let files = ["all", "default"].map(|name| format!("/proc/sys/net/ipv6/conf/{name}/disable_ipv6"));
+    let machine = Machine::new("os: {ipv6: \"off\"}\n", &[(&files[0], "0\n"), (&files[1], "0\n")]);
+    machine.apply("os-ipv6").await;
+    let now = |machine: &Machine| files.each_ref().map(|file| machine.text(file).unwrap().trim().to_owned());
+    assert_eq!(now(&machine), ["1", "1"]);
+    assert!(machine.plan("os-ipv6").await.is_empty());
+    let machine = machine.configured("os: {ipv6: keep}\n");
+    machine.apply("os-ipv6").await;
+    assert_eq!(now(&machine), ["0", "0"], "what was there before");
+    assert_eq!(machine.text("/etc/sysctl.d/98-nodeinit-ipv6.conf"), None);
+    let without = Machine::new("os: {ipv6: \"off\"}\n", &[]);
+    assert!(without.apply("os-ipv6").await.is_empty() && without.plan("os-ipv6").await.is_empty());
+}
+
+#[tokio::test]
+async fn cloud_init_does_not_write_hosts_again() {
+    let config = "os: {hosts: {extra: {api.example.org: 10.0.0.5}}}\n";
+    let machine = Machine::new(config, &[("/etc/hosts", ""), ("/etc/cloud/cloud.cfg.d/x", "")]);
+    machine.apply("os-hosts").await;
+    assert!(
+        machine.text("/etc/cloud/cloud.cfg.d/99-nodeinit-hosts.cfg").unwrap().ends_with("manage_etc_hosts: false\n")
+    );
+}
+
+#[tokio::test]
+async fn a_disk_with_data_of_no_known_kind_is_refused() {
+    let config = "os: {disks: [{device: /dev/vdb, mount: /data}]}\n";
+    let machine = Machine::new(config, &[("/dev/vdb", "\0\0data\0"), ("/proc/sys/kernel/random/boot_id", "1\n")]);
+    let error = machine.refusal("os-disks").await;
+    assert_eq!(error, "os.disks: /dev/vdb is not empty: it has data without a known signature");
+    // What mkfs left that was killed.
+    super::begun::note(&machine.cx, "/dev/vdb").await.unwrap();
+    let ran = machine.apply("os-disks").await.join("\n");
+    assert!(ran.contains("mkfs.ext4"), "{ran}");
+    assert!(!super::begun::is_here(&machine.cx, "/dev/vdb").unwrap(), "it has ended");
+    super::begun::note(&machine.cx, "/dev/vdb").await.unwrap();
+    machine.cx.files.write(&[NewFile::public("/proc/sys/kernel/random/boot_id", "2\n")]).unwrap();
+    assert!(!super::begun::is_here(&machine.cx, "/dev/vdb").unwrap(), "another disk may have the name");
+}
+
+#[tokio::test]
+async fn a_disk_of_the_device_mapper_is_not_partitioned() {
+    let config = "os: {disks: [{device: /dev/dm-0, partitions: [{mount: /data}]}]}\n";
+    let machine = Machine::new(config, &[("/dev/dm-0", "")]);
+    let error = machine.refusal("os-disks").await;
+    assert!(error.contains("/dev/dm-0 is a device of the device mapper"), "{error}");
 }

@@ -1,6 +1,6 @@
 //! Trusted CAs, and proxies for the kubelet, package managers and shells.
 
-use super::{item::Item, want::Want};
+use super::{item::Item, no_proxy, want::Want};
 use crate::{context::Context, engine::error::StepError, os::distribution, render::containerd};
 use nodeinit_base::sha256_hex;
 use nodeinit_config::cluster::Proxy;
@@ -30,11 +30,8 @@ fn cas(cx: &Context) -> Result<Vec<Want>, StepError> {
 
 fn proxy(cx: &Context) -> Result<Vec<Want>, StepError> {
     let own = &cx.cluster.os.proxy;
-    if own.http.is_none() && own.https.is_none() {
-        return Ok(Vec::new());
-    }
-    let proxy = Proxy { no: direct(cx), ..own.clone() };
-    let no = proxy.no.join(",");
+    let Some(no) = no_proxy::value(cx) else { return Ok(Vec::new()) };
+    let proxy = Proxy { no: no_proxy::list(cx), ..own.clone() };
     let pairs = [("http_proxy", &proxy.http), ("https_proxy", &proxy.https), ("no_proxy", &Some(no))];
     let exports = pairs.iter().filter_map(|(name, value)| {
         let value = value.as_ref()?.replace('\'', "%27");
@@ -63,24 +60,4 @@ fn proxy(cx: &Context) -> Result<Vec<Want>, StepError> {
     // The kubelet reads it at its next start.
     wants.push(Want::notice(&["systemctl", "daemon-reload"]));
     Ok(wants)
-}
-
-/// Returns what is reached without a proxy: what is configured, the cluster's own ranges, and its machines.
-fn direct(cx: &Context) -> Vec<String> {
-    let cluster = &cx.cluster;
-    let network = &cluster.network;
-    let mut all = cluster.os.proxy.no.clone();
-    let machines = cluster.masters.iter().chain(&cluster.workers).filter_map(|machine| machine.address);
-    let endpoints = cluster.join_endpoints(cx.node.address);
-    let own = ["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned(), ".svc".to_owned()];
-    let ranges = [network.pod_cidr.to_string(), network.service_cidr.to_string(), format!(".{}", network.dns_domain)];
-    let more = own.into_iter().chain(ranges).chain([cx.node.address.to_string()]);
-    let more =
-        more.chain(machines.map(|address| address.to_string())).chain(endpoints.into_iter().map(|each| each.host));
-    for each in more {
-        if !all.contains(&each) {
-            all.push(each);
-        }
-    }
-    all
 }

@@ -1,10 +1,17 @@
-//! What mkfs.xfs and sfdisk leave if they are interrupted. mkfs.ext4 leaves nothing that counts as data: it writes the superblock last.
+//! What is at the start of a device: nothing, or what mkfs and sfdisk leave if they are interrupted.
 
 use crate::host::files::{FileError, Files, failed};
 use std::{
     io::{self, ErrorKind, Read, Seek, SeekFrom},
     path::Path,
 };
+
+/// Whether the start of a device has only zeros, or only the ones of erased flash.
+pub(super) fn is_blank(files: &Files, device: &Path) -> Result<bool, FileError> {
+    let mut start = Vec::new();
+    files.open(device)?.take(1 << 20).read_to_end(&mut start).map_err(failed("read", device))?;
+    Ok([0, 0xff].iter().any(|blank| start.iter().all(|byte| byte == blank)))
+}
 
 /// Whether mkfs.xfs was interrupted: it writes the superblock first, with a flag that it clears at the end. Linux does not mount such a file
 /// system. Source: Linux, `fs/xfs/libxfs/xfs_format.h`, `struct xfs_dsb`.
@@ -66,6 +73,13 @@ mod tests {
         }
         files.write(&[NewFile::public("/disk", content)]).unwrap();
         (dir, files)
+    }
+
+    #[test]
+    fn a_device_with_one_byte_is_not_blank() {
+        let of = |parts: &[(usize, &[u8])]| is_blank(&device(parts).1, Path::new("/disk")).unwrap();
+        assert!(of(&[]) && of(&[(0, &[0xff; 64 << 10])]));
+        assert!(!of(&[(60_000, &[1])]) && !of(&[(0, &[0xff; 100])]));
     }
 
     #[test]

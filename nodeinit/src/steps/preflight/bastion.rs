@@ -17,7 +17,8 @@ pub(super) async fn findings(cx: &Context) -> Vec<Finding> {
         // They may be packages that `up` installs; the steps that need them report what is still missing.
         programs.clear();
     }
-    [machine::root(cx), clocks::local(cx), clock, programs, network(cx), sshd, firewalld, ufw(cx)].concat()
+    [machine::root(cx), machine::ipv6(cx), clocks::local(cx), clock, programs, network(cx), sshd, firewalld, ufw(cx)]
+        .concat()
 }
 
 fn failure(check: &'static str, error: &StepError) -> Finding {

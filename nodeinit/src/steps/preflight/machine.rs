@@ -5,12 +5,15 @@ use crate::{
     context::Context,
     fetch::lock,
     host::{
-        disk, kernel,
+        disk,
+        files::FileError,
+        kernel,
         kernel::{Cgroups, Module},
         load,
     },
+    steps::extension,
 };
-use nodeinit_config::cluster::{ArtifactSource, FETCHED, Role, Swap};
+use nodeinit_config::cluster::{ArtifactSource, FETCHED, Ipv6, Role, Swap};
 use std::{collections::BTreeSet, path::Path};
 
 const MIB: u64 = 1 << 20;
@@ -127,22 +130,25 @@ fn disk_finding(cx: &Context, path: &Path, least: u64, enough: u64) -> Option<Fi
     }
 }
 
-/// Programs cannot be installed in a read-only `/usr`, as on Flatcar.
+/// Programs cannot be installed in a read-only directory, except in `/usr` with a system extension.
 pub(super) fn read_only(cx: &Context) -> Vec<Finding> {
     const CHECK: &str = "read-only";
     let missing = cx.cluster.artifacts.binaries.iter().map(|binary| &binary.to).filter(|path| !cx.files.exists(path));
     let directories: BTreeSet<&Path> = missing.filter_map(|path| path.parent()).collect();
-    let looks = directories.into_iter().filter_map(|directory| match disk::room(&cx.files, directory) {
-        Ok(room) if room.read_only => {
+    let looks = directories.into_iter().filter_map(|directory| match is_closed(cx, directory) {
+        Ok(true) => {
             let what = format!("{} is read-only, but programs must be installed there", directory.display());
-            let remedy = "add the programs to the machine image and set artifacts.source: image; or use another distribution (nodeinit does not \
-                          support Flatcar)";
+            let remedy = "make it writable; or add the programs to the machine image and set artifacts.source: image";
             Some(Finding::failure(CHECK, what, remedy))
         }
-        Ok(_) => None,
+        Ok(false) => None,
         Err(e) => Some(Finding::blind(CHECK, &e)),
     });
     looks.collect()
+}
+
+fn is_closed(cx: &Context, directory: &Path) -> Result<bool, FileError> {
+    Ok(!extension::contains(&extension::place(&cx.files, directory)?) && disk::room(&cx.files, directory)?.read_only)
 }
 
 pub(super) fn swap(cx: &Context) -> Vec<Finding> {
@@ -159,6 +165,27 @@ pub(super) fn swap(cx: &Context) -> Vec<Finding> {
     let devices: Vec<String> = areas.iter().map(|a| a.device.display().to_string()).collect();
     let what = format!("os.swap: swap is on ({}), but the value is `refuse`", devices.join(", "));
     vec![Finding::failure(CHECK, what, "run `swapoff -a` and remove it from /etc/fstab, or set os.swap: off")]
+}
+
+/// The program that manages an interface can enable IPv6 there after the kernel's parameters are set at boot.
+pub(super) fn ipv6(cx: &Context) -> Vec<Finding> {
+    const CHECK: &str = "ipv6";
+    let parameter = |interface: &str| {
+        kernel::sysctl(&cx.files, &format!("net.ipv6.conf.{}.disable_ipv6", interface.replace('.', "/")))
+    };
+    let is_off = cx.cluster.os.ipv6 == Ipv6::Off && matches!(parameter("all"), Ok(Some(off)) if off == "1");
+    if !is_off {
+        return Vec::new();
+    }
+    let mut names = cx.files.list("/proc/sys/net/ipv6/conf").unwrap_or_default();
+    names.retain(|name| !["all", "default", "lo"].contains(&name.as_str()));
+    names.retain(|name| matches!(parameter(name), Ok(Some(off)) if off == "0"));
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let what = format!("os.ipv6 is `off`, but another program has enabled IPv6 again on {}", names.join(", "));
+    let remedy = "disable it there, too: `LinkLocalAddressing=no` and `IPv6AcceptRA=no` for systemd-networkd, `ipv6.method disabled` for NetworkManager";
+    vec![Finding::warning(CHECK, what, remedy)]
 }
 
 pub(super) fn modules(cx: &Context) -> Vec<Finding> {

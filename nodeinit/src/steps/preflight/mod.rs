@@ -177,7 +177,7 @@ async fn runtime(cx: &Context) -> Vec<Finding> {
 
 /// Runs the checks that only read files.
 fn local(cx: &Context) -> Vec<Finding> {
-    let checks: [fn(&Context) -> Vec<Finding>; 22] = [
+    let checks: [fn(&Context) -> Vec<Finding>; 23] = [
         machine::root,
         machine::cgroups,
         machine::memory,
@@ -185,6 +185,7 @@ fn local(cx: &Context) -> Vec<Finding> {
         machine::disks,
         machine::read_only,
         machine::swap,
+        machine::ipv6,
         machine::modules,
         network::ports,
         network::address,

@@ -86,10 +86,12 @@ pub(super) fn unmanaged(cx: &Context) -> Vec<Finding> {
 
 /// The rule that blocks the metadata service for pods needs `nft`.
 pub(super) fn nft(cx: &Context) -> Vec<Finding> {
-    if cx.cluster.network.pods_may_read_metadata || is_installed("nft") {
+    // The rule is set after the packages of `os` are installed.
+    let is_to_come = cx.cluster.os.packages.install.iter().any(|name| name == "nftables");
+    if cx.cluster.network.pods_may_read_metadata || is_to_come || is_installed("nft") {
         return Vec::new();
     }
-    let remedy = "install nftables, or set `network.podsMayReadMetadata: true`, which lets every pod read this machine's user-data";
+    let remedy = "install nftables, add it to `os.packages.install`, or set `network.podsMayReadMetadata: true`, which lets every pod read this machine's user-data";
     vec![Finding::failure(
         "nftables",
         "`nft`, which blocks the cloud's metadata service for pods, is not installed",

@@ -259,3 +259,19 @@ fn a_worker_needs_no_archive_of_the_control_plane() {
 fn tar(name: &str, content: &str) -> String {
     String::from_utf8(archive::testing::tar(&[(name, content.as_bytes())])).unwrap()
 }
+
+#[test]
+fn an_interface_whose_ipv6_another_program_enables_is_named() {
+    let head = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nkubernetes: {version: v1.34.4}\n";
+    let found = |ipv6: &str, all: &str| {
+        let (dir, cx) = context_of(&format!("{head}os: {{ipv6: \"{ipv6}\"}}\n"));
+        for (name, off) in [("all", all), ("default", all), ("lo", "0"), ("eth0", "0"), ("eth1.5", "1")] {
+            let directory = dir.path().join("proc/sys/net/ipv6/conf").join(name);
+            std::fs::create_dir_all(&directory).unwrap();
+            std::fs::write(directory.join("disable_ipv6"), off).unwrap();
+        }
+        machine::ipv6(&cx).pop().map(|finding| finding.what).unwrap_or_default()
+    };
+    assert!(found("off", "1").ends_with("has enabled IPv6 again on eth0"), "{}", found("off", "1"));
+    assert_eq!((found("off", "0").as_str(), found("keep", "1").as_str()), ("", ""), "not set yet, not wanted");
+}

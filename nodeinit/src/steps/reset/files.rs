@@ -11,6 +11,8 @@ use crate::{
     host::systemd,
     steps::{
         etcd::aside,
+        extension,
+        os::accounts,
         reset::{is_ours, trees},
         undo::{Fate, carry_out, own_files},
     },
@@ -98,7 +100,7 @@ impl Step for RemoveFiles {
         blocking(move || {
             let (in_trees, mut changes) = (in_trees(&cx, &[])?, Vec::new());
             let elsewhere = |path: &Path| !in_trees.iter().any(|removed| path.starts_with(removed));
-            for (path, fate) in own_files(&cx, elsewhere)? {
+            for (path, fate) in own_files(&cx, |path| elsewhere(path) && who_logs_in(&cx, path).is_none())? {
                 match fate {
                     Fate::Remove => changes.push(format!("remove {}", path.display())),
                     Fate::PutBack(_) => changes.push(format!("restore the original {}", path.display())),
@@ -107,6 +109,7 @@ impl Step for RemoveFiles {
                     }
                 }
             }
+            changes.extend(extension::is_used(&cx).then(|| "remove the system extension from /usr".to_owned()));
             Ok(State::of(changes))
         })
         .await
@@ -115,13 +118,27 @@ impl Step for RemoveFiles {
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
         let context = cx.clone();
         blocking(move || remove(&context)).await?;
+        if extension::is_used(cx) {
+            extension::refresh(cx).await?;
+        }
         Ok(systemd::reload(&cx.commands).await?)
     }
 }
 
+/// Returns the user who could not log in without this file, if nodeinit logs in as this user.
+fn who_logs_in(cx: &Context, path: &Path) -> Option<String> {
+    accounts::logs_in_with(cx, &format!("file {}", path.display()))
+}
+
 fn remove(cx: &Context) -> Result<(), StepError> {
     for (path, fate) in own_files(cx, |_| true)? {
-        carry_out(cx, &StepId::RemoveFiles, &path, fate)?;
+        match who_logs_in(cx, &path) {
+            Some(user) => {
+                cx.report
+                    .note(&StepId::RemoveFiles.name(), format!("kept {}: nodeinit logs in as {user}", path.display()));
+            }
+            None => carry_out(cx, &StepId::RemoveFiles, &path, fate)?,
+        }
     }
     let state = cx.journal.state();
     for path in state.files.keys() {

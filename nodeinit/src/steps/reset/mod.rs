@@ -9,7 +9,7 @@ pub use machine::{RemoveNetwork, RemovePods, StopKubelet, Unmount};
 use crate::{
     context::Context,
     render::static_pod,
-    steps::{containerd, etcd::aside, kubelet, source},
+    steps::{containerd, etcd::aside, extension, kubelet, source},
 };
 use std::{
     collections::BTreeMap,
@@ -23,7 +23,7 @@ use std::{
 /// since: for such a record, only the directories that Kubernetes fills are emptied.
 fn trees(cx: &Context) -> BTreeMap<PathBuf, Vec<String>> {
     let mut filled = kubelet::trees(cx);
-    filled.push(source::DOWNLOADS.into());
+    filled.extend([source::DOWNLOADS, extension::EXTENSION].map(PathBuf::from));
     filled.extend(containerd::TREES.map(PathBuf::from));
     let mut trees = BTreeMap::new();
     for (tree, before) in cx.journal.state().trees {
@@ -51,7 +51,7 @@ fn is_ours(cx: &Context, tree: &Path, name: &str) -> bool {
     }
     // In a directory of a former configuration, it is unknown which files were nodeinit's.
     kubelet::trees(cx).iter().any(|filled| filled == tree)
-        || tree == Path::new(source::DOWNLOADS)
+        || [source::DOWNLOADS, extension::EXTENSION].map(Path::new).contains(&tree)
         || containerd::TREES.iter().any(|filled| tree == Path::new(filled))
 }
 
