@@ -82,6 +82,10 @@ pub fn rules(firewall: &Firewall) -> Rules {
                 ),
                 format!("iifname {{ \"{inner}\", \"{outer}\" }} oifname \"{outer}\" counter drop"),
                 format!("iifname != {{ \"{inner}\", \"{outer}\" }} oifname \"{inner}\" ct state new counter drop"),
+                // Forwarding is on for every interface. A published port of a container is a translated address.
+                format!(
+                    "iifname {{ \"{inner}\", \"{outer}\" }} oifname != {{ \"{inner}\", \"{outer}\" }} ct state new ct status & dnat != dnat counter drop"
+                ),
                 format!("iifname \"{outer}\" oifname \"{inner}\" counter drop"),
             ],
         ),

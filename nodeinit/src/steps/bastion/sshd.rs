@@ -81,6 +81,11 @@ impl Effective {
         self.0.get(key).and_then(|values| values.first()).map_or("", String::as_str)
     }
 
+    /// Returns the words of a setting that `sshd` prints in one line for each of them, or for all.
+    fn words(&self, key: &str) -> impl Iterator<Item = &str> {
+        self.0.get(key).into_iter().flatten().flat_map(|value| value.split(' '))
+    }
+
     /// Returns the ports on which the server listens.
     pub(super) fn ports(&self) -> Vec<u16> {
         let values = |key: &str| self.0.get(key).cloned().unwrap_or_default();
@@ -119,11 +124,11 @@ impl Effective {
             return Ok(None);
         }
         let nobody = Some("no user who may log in over SSH has an authorized key".to_owned());
-        let is_named = |key: &str| self.value(key).split(' ').any(|user| user == name);
+        let is_named = |key: &str| self.words(key).any(|user| user == name);
         let is_set = |key: &str| !["", "none"].contains(&self.value(key));
         // Patterns and groups are not evaluated: such a user does not count.
         let is_refused = is_set("allowusers") && !is_named("allowusers")
-            || self.value("denyusers").split(' ').any(|user| user == name || user.contains(['*', '?', '@']))
+            || self.words("denyusers").any(|user| user == name || user.contains(['*', '?', '@']))
             || ["allowgroups", "denygroups", "forcecommand"].iter().any(|key| is_set(key))
             || self.value("pubkeyauthentication") == "no"
             || name == "root" && ["no", "forced-commands-only"].contains(&self.value("permitrootlogin"));
@@ -340,6 +345,12 @@ mod tests {
         write("/etc/passwd", &passwd.replace("ops:/bin/bash", "ops:/usr/sbin/nologin"));
         assert!(locked_out(&without_root).is_some(), "no shell");
         assert_eq!(locked_out(&without_root.replace("trustedusercakeys none", "trustedusercakeys /ca.pub")), None);
+        let with = |line: &str| locked_out(&format!("{without_root}{line}"));
+        write("/etc/passwd", passwd);
+        assert_eq!(with("allowusers root\nallowusers ops\n"), None, "one line for each user");
+        assert!(with("allowusers root\nallowusers alice\n").is_some());
+        assert!(with("denyusers root\ndenyusers ops\n").is_some());
+        write("/etc/passwd", &passwd.replace("ops:/bin/bash", "ops:/usr/sbin/nologin"));
         let both = PRINTED.replace("methods any", "methods publickey,password");
         assert!(locked_out(&both).unwrap().contains("publickey,password"));
         assert_eq!(locked_out(&both.replace("publickey,password", "publickey,password publickey")), None);
