@@ -72,11 +72,15 @@ files() { # PROGRAM ROOT ZSH: the files of a package, with the folder of zsh's c
   install -Dm 644 -t "$doc/examples" "docs/examples/$(example "$program")" docs/examples/nodeinit.schema.json
   install -Dm 644 CHANGELOG.md "$doc/changelog"
   install -m 644 "$stage/$program/THIRD-PARTY-LICENSES" "$doc"
+  pages "$doc"
   if [ "$program" = nodeinit ]; then
     install -Dm 644 -t "$root/usr/lib/systemd/system" systemd/nodeinit.service
     install -Dm 644 -t "$doc/examples/nodeinit.service.d" systemd/nodeinit.service.d/*
   fi
   gzip -9n "$root"/usr/share/man/man1/* "$doc/changelog" "$doc/THIRD-PARTY-LICENSES"
+}
+pages() { # DIRECTORY: the pages that the help texts name
+  (cd docs && find . -name '*.md' -exec install -Dm 644 '{}' "$1/docs/{}" ';' -o -name '*.svg' -exec install -Dm 644 '{}' "$1/docs/{}" ';')
 }
 example() { [ "$1" = nodeinit ] && echo cluster.yaml || echo openstack.yaml; }
 
@@ -149,6 +153,7 @@ tarball() { # PROGRAM
   install -Dm 644 -t "$root/man" packaging/man/"$program"*.1
   install -Dm 644 -t "$root/examples" "docs/examples/$(example "$program")" docs/examples/nodeinit.schema.json
   install -m 644 LICENSE CHANGELOG.md "$stage/$program/THIRD-PARTY-LICENSES" "$root"
+  pages "$root"
   if [ "$program" = nodeinit ]; then
     install -m 644 systemd/nodeinit.service "$root"
     install -Dm 644 -t "$root/examples/nodeinit.service.d" systemd/nodeinit.service.d/*

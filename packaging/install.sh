@@ -23,7 +23,11 @@ esac
 file=$program-$version-linux-$arch.tar.gz
 
 case $url in
-https://*) only='--proto =https' ;;
+https://*)
+  only='--proto =https'
+  # wget also follows a redirect to http.
+  [ -n "$digest" ] || command -v curl >/dev/null || die "without curl, the DIGEST is needed"
+  ;;
 *)
   only=
   [ -n "$digest" ] || die "$url does not begin with https: give the DIGEST"

@@ -57,6 +57,15 @@ fails "a wrong digest" "not ${digest//?/0}; nothing was installed" "${digest//?/
   works "a digest in SHA256SUMS"
   VERSION=9.9.9 fails "an unlisted version" "does not list nodeinit-9.9.9"
 )
+(
+  mkdir "$dir/wget"
+  for tool in sh awk gzip sha256sum tar mktemp uname rm cut mkdir cp chmod mv cat ls grep; do ln -s "$(command -v $tool)" "$dir/wget"; done
+  printf '#!/bin/sh\nwhile [ "$1" != -O ]; do shift; done\nexec cp "%s/files/${3##*/}" "$2"\n' "$dir" >"$dir/wget/wget"
+  chmod 755 "$dir/wget/wget"
+  export PATH=$dir/wget own=https://files.example.org
+  works "wget with a digest" "$digest"
+  fails "wget without a digest" "without curl, the DIGEST is needed"
+)
 VERSION=9.9.9 fails "a missing file" "cannot download" "$digest"
 echo more >>"$dir/files/$name.tar.gz"
 fails "a changed tarball" "nothing was installed" "$digest"

@@ -23,6 +23,9 @@ for program in nodeinit provisioner; do
     "share/fish/vendor_completions.d/$program.fish" "share/doc/$program/THIRD-PARTY-LICENSES.gz" "share/doc/$program/copyright"; do
     grep -q " root/root .* \./usr/$file$" <<<"$contents" || fail "$program's .deb has no /usr/$file of root"
   done
+  for page in $(sed -n 's|\\||g; s|^More: \(docs/.*\)|\1|p' packaging/man/"$program"*.1 | sort -u); do
+    grep -q " \./usr/share/doc/$program/$page$" <<<"$contents" || fail "$program's .deb has no $page"
+  done
   [ "$(dpkg-deb -f "$packages/$program"_*_amd64.deb Package)" = "$program" ] || fail "$program's .deb has another name"
   [ "$(rpm -qp --qf '%{NAME}' "$packages/$program"-*.x86_64.rpm)" = "$program" ] || fail "$program's .rpm has another name"
   mkdir -p "$work/$program/deb" "$work/$program/rpm"

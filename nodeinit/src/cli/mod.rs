@@ -48,8 +48,11 @@ struct Cli {
     command: Command,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done, 1 a step failed, 2 changes pending (plan), 3 some hosts failed, 64 usage, \
-69 preflight failed, 70 a defect of nodeinit, 75 try again, 77 no permission, 78 bad configuration";
+const EXIT_CODES: &str =
+    "Exit codes: 0 done, 1 a step failed, 2 changes pending (plan), 3 some hosts failed, 64 usage, \
+69 preflight failed, 70 a defect of nodeinit, 75 try again, 77 no permission, 78 bad configuration
+
+The pages that `--help` of a command names are in the repository; a package has them in /usr/share/doc/nodeinit";
 
 #[derive(Subcommand)]
 enum Command {
