@@ -47,6 +47,7 @@ test: export NODEINIT_FUZZ_SECONDS := 60
 test: ## the same, and Kubernetes on hosts of the lab (systemd-nspawn), and a real OpenStack API, without the longer tests (root; under an hour)
 	$(MAKE) --jobs=3 build lint lab
 	tests/install.sh
+	tests/images.sh
 	tests/lab/selftest.sh
 	$(call host-tests,--workspace --features nodeinit-tests/lab)
 	cargo test --locked -p nodeinit --lib -- --ignored
@@ -104,7 +105,7 @@ test-containerd: build ## test installing containerd and reconfiguring Debian's,
 test-official: build ## test `make demo ARTIFACTS=official` with local replacements of the official servers (root; 5 minutes)
 	tests/lab/test-official.sh $(binary)
 
-test-guest: build ## test a single master in a virtual machine with its own kernel, cgroup v2, modules, swap, clock, partitions, LVM and a reboot; LAB_ACCEL=kvm uses KVM (root; 30 minutes)
+test-guest: build ## test the settings of os in a virtual machine with its own kernel: modules, swap, clock, partitions, LVM, IPv6, limits, locales, name servers, a reboot and reset; only LAB_ACCEL=kvm, which uses KVM, also tests a single master there, with cgroup v2 (root; 25 minutes)
 	tests/lab/guest.sh $(binary)
 
 test-releases: build ## test a cluster of each supported release, or RELEASES="v1.36.4 ...", including its kubeadm (root; 45 minutes, builds included)

@@ -320,7 +320,7 @@ pub(crate) fn a_system_extension_is_refreshed_in_place() {
     let drop_in = "/etc/systemd/system/kubelet.service.d/99-broken.conf";
     first.put(drop_in, &BROKEN_KUBELET.replace("VERSION", next));
     first.configure(&format!("{}timeouts: {{kubelet: 20s}}\n", upgrade.artifacts()));
-    upgrade.apply().exits(1).says(&["this kubelet is broken", "the former kubelet runs again"]);
+    upgrade.apply().exits(1).says(&["this kubelet is broken", "the former version runs again"]);
     has(&version());
     first.must(&format!("rm {drop_in} && systemctl daemon-reload"));
     upgrade.apply().exits(0);

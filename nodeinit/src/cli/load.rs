@@ -8,7 +8,7 @@ use crate::{
 };
 use clap::Args;
 use nodeinit_base::directory;
-use nodeinit_config::{Layer, Loaded, Problem, folder, releases, versions::KubernetesVersion};
+use nodeinit_config::{Layer, Loaded, Problem, cluster::Role, folder, releases, versions::KubernetesVersion};
 use nodeinit_screen::tell;
 use std::{
     io::{ErrorKind, Read},
@@ -117,15 +117,20 @@ pub(super) fn can_be_read_again(source: &Source) -> Result<(), StepError> {
 /// # Errors
 /// If other files there would change it.
 pub(super) async fn keep_for_boot(cx: &Context, source: &Source) -> Result<(), StepError> {
-    if source.cluster.is_none() || !cx.node.role.is_master() {
-        return Ok(());
-    }
+    let own = match cx.node.role {
+        _ if source.cluster.is_none() => None,
+        Role::FirstMaster | Role::Master => Some(fanout::master_config(cx)),
+        Role::Bastion => cx.loaded.bastion_config(),
+        // A master sends it.
+        Role::Worker => None,
+    };
+    let Some(own) = own else { return Ok(()) };
     let others = yaml_files(&cx.files, DIRECTORY)?;
     if !others.is_empty() {
         let what = format!("at the next boot, these files would change the configuration: {}", others.join(", "));
         return Err(StepError::new(what).exit(Exit::BadConfig).hint("move their keys to the folder, and remove them"));
     }
-    cx.place(vec![NewFile::private(MAIN, fanout::master_config(cx))]).await.map(drop)
+    cx.place(vec![NewFile::private(MAIN, own)]).await.map(drop)
 }
 
 /// Reads and validates one file that is the complete configuration.
@@ -176,7 +181,7 @@ fn of_machine(files: &Files, named: &[PathBuf]) -> Result<Vec<Layer>, StepError>
     }
     for path in named.iter().filter(|path| path.as_path() != Path::new(MAIN)) {
         let name = if path == Path::new(STANDARD_INPUT) { "standard input".into() } else { path.display().to_string() };
-        layers.push(Layer::file(name, self::named(path)?));
+        layers.push(Layer::file(name, self::option(path)?));
     }
     Ok(layers)
 }
@@ -218,8 +223,19 @@ fn read_standard_input() -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a file that the user named, without the root prefix.
+/// Reads a file that `--config` names.
+fn option(path: &Path) -> Result<Vec<u8>, StepError> {
+    let directory = "`--config` takes a file; repeat it for each file in the directory";
+    read(path, "check the path that `--config` names", directory)
+}
+
+/// Reads a file that is an argument of a command.
 pub(super) fn named(path: &Path) -> Result<Vec<u8>, StepError> {
+    read(path, "check the path", "name a file in this directory")
+}
+
+/// Reads a file that the user named, without the root prefix. `missing` and `directory` are the hints if there is none.
+fn read(path: &Path, missing: &'static str, directory: &'static str) -> Result<Vec<u8>, StepError> {
     let read = match path == Path::new(STANDARD_INPUT) {
         true => read_standard_input(),
         false => std::fs::read(path),
@@ -228,10 +244,8 @@ pub(super) fn named(path: &Path) -> Result<Vec<u8>, StepError> {
         let kind = e.kind();
         let error = StepError::from(failed("read", path)(e));
         match kind {
-            ErrorKind::NotFound => error.exit(Exit::BadConfig).hint("check the path that `--config` names"),
-            ErrorKind::IsADirectory => {
-                error.exit(Exit::BadConfig).hint("`--config` takes a file; repeat it for each file in the directory")
-            }
+            ErrorKind::NotFound => error.exit(Exit::BadConfig).hint(missing),
+            ErrorKind::IsADirectory => error.exit(Exit::BadConfig).hint(directory),
             ErrorKind::PermissionDenied => error.exit(Exit::NoPermission).hint("run it with sudo"),
             _ => error,
         }
@@ -257,6 +271,21 @@ mod tests {
             let refused = can_be_read_again(&config(path)).unwrap_err().to_string();
             assert!(refused.contains(&format!("reads `--config {}` again", path.display())), "{refused}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_bastion_keeps_its_part_of_a_folder_for_the_next_boot() {
+        let config = "apiVersion: nodeinit.dev/v1alpha1\nkind: Cluster\nmasters: []\nbastion: {name: m1, network: 10.0.0.0/24}\n";
+        let (_dir, cx) = crate::context::testing::context_of(config);
+        assert_eq!(cx.node.role, Role::Bastion);
+        keep_for_boot(&cx, &config_of_no_folder()).await.unwrap();
+        assert!(!cx.files.exists(MAIN));
+        keep_for_boot(&cx, &Source { cluster: Some("lab".into()), ..config_of_no_folder() }).await.unwrap();
+        assert_eq!(cx.files.read_text(MAIN).unwrap(), cx.loaded.bastion_config());
+    }
+
+    fn config_of_no_folder() -> Source {
+        Source { config: Vec::new(), cluster: None }
     }
 
     #[test]
@@ -312,5 +341,11 @@ mod tests {
             directory.exit == Exit::BadConfig && directory.advice().is_some_and(|hint| hint.contains("takes a file")),
             "{directory}"
         );
+        assert_eq!(missing.advice(), Some("check the path that `--config` names"));
+        for (path, hint) in
+            [(Path::new("/no/such.yaml"), "check the path"), (dir.path(), "name a file in this directory")]
+        {
+            assert_eq!(only(&files, path).unwrap_err().advice(), Some(hint));
+        }
     }
 }

@@ -31,7 +31,7 @@ use crate::{
         error::{Exit, StepError},
         report::{Report, Style},
     },
-    host::limits,
+    host::{limits, own_program},
 };
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use nodeinit_config::cluster::Role;
@@ -249,6 +249,8 @@ pub fn run() -> Exit {
     };
     logging::start(cli.verbosity.verbose);
     limits::raise_open_files();
+    // Before a step merges a system extension.
+    let _ = own_program::path();
     // One thread waits; digests and disk I/O run on separate threads.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {

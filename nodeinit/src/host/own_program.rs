@@ -4,6 +4,7 @@ use std::{
     fs::{self, File},
     io,
     path::PathBuf,
+    sync::LazyLock,
     time::SystemTime,
 };
 
@@ -13,14 +14,18 @@ const LINK: &str = "/proc/self/exe";
 /// What the kernel adds to the path of a file that was deleted or replaced.
 const DELETED: &str = " (deleted)";
 
-/// Where it was started from; empty where the kernel does not say.
+/// Where it was started from; empty where the kernel does not say. The first call must come before anything changes mounts: below a detached one,
+/// the kernel says the path only from there.
 #[must_use]
 pub fn path() -> PathBuf {
-    let path = fs::read_link(LINK).unwrap_or_default();
-    match path.to_str().and_then(|text| text.strip_suffix(DELETED)) {
-        Some(former) => former.into(),
-        None => path,
-    }
+    static PATH: LazyLock<PathBuf> = LazyLock::new(|| {
+        let path = fs::read_link(LINK).unwrap_or_default();
+        match path.to_str().and_then(|text| text.strip_suffix(DELETED)) {
+            Some(former) => former.into(),
+            None => path,
+        }
+    });
+    PATH.clone()
 }
 
 /// Opens it.

@@ -99,7 +99,7 @@ async fn outdated(cx: &Context, files: &[NewFile], program: &Path) -> Result<Opt
     let Some(pid) = unit.pid.filter(|_| unit.active) else {
         return Ok(Some(format!("start and enable {UNIT}")));
     };
-    if processes::program(&cx.files, pid).is_some_and(|running| running != program) {
+    if processes::is_replaced(&cx.files, pid, program) {
         return Ok(Some(format!("restart {UNIT}: {} was replaced", program.display())));
     }
     Ok(reason_to_restart(cx, UNIT, unit.since, files.iter().map(|file| &file.path)))

@@ -12,6 +12,7 @@ use crate::{
         step::{State, Step},
         step_id::StepId,
     },
+    host::own_program,
     pki::bundle::JUMP_HOST,
     steps::{
         cluster::{self, Objects},
@@ -203,7 +204,7 @@ fn read_program() -> Result<Program, StepError> {
     let running = Path::new("/proc/self/exe");
     let executable = File::open(running).and_then(Executable::read);
     let executable = executable.map_err(|e| StepError::caused("cannot read the nodeinit program file", e))?;
-    let ours = std::fs::read_link(running).unwrap_or_default();
+    let ours = own_program::path();
     let usual =
         ours.parent().is_some_and(|parent| [Path::new("/usr/bin"), Path::new("/usr/local/bin")].contains(&parent));
     let path = if usual && ours.ends_with("nodeinit") { ours.display().to_string() } else { PROGRAM.to_owned() };
