@@ -175,11 +175,12 @@ impl Folder<'_> {
 
     /// Returns the files that no cluster of the folder reads. `machines` are those of `cluster`, all of them if `is_complete`.
     fn unread(&self, cluster: &str, machines: &BTreeSet<String>, is_complete: bool) -> Vec<Layer> {
-        let mut found = Vec::new();
+        let (mut found, mut folders) = (Vec::new(), Vec::new());
         for directory in DIRECTORIES {
             for written in [directory, directory.trim_end_matches('s')] {
-                let names = self.names(written).into_iter().filter_map(|name| Named::new(written, directory, &name));
-                found.extend(names);
+                let names = self.names(written);
+                folders.extend(names.iter().filter_map(|name| self.unread_folder(written, directory, name)));
+                found.extend(names.iter().filter_map(|name| Named::new(written, directory, name)));
             }
         }
         let clusters = self.clusters();
@@ -215,7 +216,21 @@ impl Folder<'_> {
                 doubt = Some(Layer::unread("hosts", what, hint));
             }
         }
-        found.into_iter().map(|file| file.unread(&known)).chain(doubt).collect()
+        found.into_iter().map(|file| file.unread(&known)).chain(doubt).chain(folders).collect()
+    }
+
+    /// Returns a folder in one of the directories as one that nothing reads, if it contains a YAML file. Kube-on-OpenStack has such folders.
+    fn unread_folder(&self, written: &str, directory: &'static str, name: &str) -> Option<Layer> {
+        let path = format!("{written}/{name}");
+        let file = self.names(&path).iter().find_map(|file| Named::new(&path, directory, file))?;
+        let (stem, first) = (&file.stem, &file.path);
+        let wanted = match (directory, name) {
+            ("hosts", "defaults") => format!("hosts/{stem}.yaml"),
+            ("hosts", domain) => format!("hosts/{stem}.{domain}.yaml"),
+            _ => format!("{directory}/{stem}.yaml"),
+        };
+        let what = "nothing reads the files in this folder".to_owned();
+        Some(Layer::unread(path.clone(), what, format!("move each file to {directory}, such as {first} to {wanted}")))
     }
 }
 
@@ -285,8 +300,9 @@ mod tests {
             files.get(path).map(|text| text.as_bytes().to_vec()).ok_or_else(|| ErrorKind::NotFound.into())
         };
         let list = |directory: &str| {
-            let names = files.keys().filter_map(|path| path.strip_prefix(directory)?.strip_prefix('/'));
-            Ok(names.map(str::to_owned).collect())
+            let below = files.keys().filter_map(|path| path.strip_prefix(directory)?.strip_prefix('/'));
+            let names: BTreeSet<_> = below.filter_map(|path| path.split('/').next()).map(str::to_owned).collect();
+            if names.is_empty() { Err(ErrorKind::NotADirectory.into()) } else { Ok(names.into_iter().collect()) }
         };
         (layers(cluster, read, list), asked.into_inner())
     }
@@ -356,6 +372,25 @@ mod tests {
         let (errors, warnings) = problems.split_once("\n  warning: hosts/m22.yaml: nothing reads").unwrap();
         assert!(errors.starts_with("the configuration has 1 problem\n"), "{problems}");
         assert!(errors.contains("masters[1].address: missing") && warnings.contains("\n      hint: "), "{problems}");
+    }
+
+    #[test]
+    fn a_folder_in_a_directory_is_reported_with_the_name_that_its_files_need() {
+        let prod = format!("{HEAD}masters: [{{name: m1}}]\n");
+        for (path, folder, wanted) in [
+            ("hosts/example.org/m1.yaml", "hosts/example.org", "hosts/m1.example.org.yaml"),
+            ("hosts/defaults/m1.yaml", "hosts/defaults", "hosts/m1.yaml"),
+            ("host/example.org/m1.yml", "host/example.org", "hosts/m1.example.org.yaml"),
+            ("environments/prod/defaults.yaml", "environments/prod", "environments/defaults.yaml"),
+            ("roles/prod/master.yaml", "roles/prod", "roles/master.yaml"),
+            ("clusters/old/prod.yaml", "clusters/old", "clusters/prod.yaml"),
+        ] {
+            let found = warnings("prod", &[("clusters/prod.yaml", &prod), (path, "")]);
+            let hint = format!("such as {path} to {wanted}");
+            assert!(found.len() == 1 && found[0].starts_with(&format!("{folder}: nothing reads")), "{found:?}");
+            assert!(found[0].ends_with(&hint), "{found:?}");
+        }
+        assert!(warnings("prod", &[("clusters/prod.yaml", &prod), ("hosts/notes/README.md", "")]).is_empty());
     }
 
     #[test]
@@ -477,6 +512,12 @@ mod tests {
                 "hosts/w1.yaml",
                 "os:\n  swap: keep",
                 "hosts/w1.yaml:2:9: workers[0].os.swap: the kubelet refuses to start",
+            ),
+            ("hosts/w1.yaml", "kind: Cluster", "workers[0].kind: unknown key\n      hint: remove it: only the file"),
+            (
+                "roles/worker.yaml",
+                "kind: Cluster",
+                "roles.worker.kind: unknown key\n      hint: remove it: only the file",
             ),
             ("hosts/m1.yaml", "os: {swp: off}", "hosts/m1.yaml:1:6: masters[0].os.swp: unknown key"),
             ("hosts/m1.yaml", "name: m2", "hosts/m1.yaml:1:7: masters[0].name: the file has the settings of m1"),

@@ -5,6 +5,7 @@ use crate::{
     text::{tree::below, yaml},
 };
 use serde_json::{Map, Value, json};
+use std::path::Path;
 
 /// The tools whose files are understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,9 +19,9 @@ pub enum Tool {
 /// A translated configuration.
 #[derive(Debug, PartialEq)]
 pub struct Imported {
-    /// The configuration; valid, except that machines may be missing.
+    /// The configuration; valid, except for what needs a change according to the notes.
     pub config: Value,
-    /// What was not translated, and why.
+    /// What was not translated, and why; and what needs a change.
     pub notes: Vec<String>,
 }
 
@@ -38,6 +39,22 @@ pub fn import(tool: Tool, text: &str) -> Result<Imported, String> {
     found.drop_refused();
     Ok(Imported { config: Value::Object(found.config), notes: found.notes })
 }
+
+/// Keys of kubeadm that have no counterpart, each with the reason.
+const REASONS: [(&str, &str); 6] = [
+    (".extraVolumes", "nodeinit mounts only the directories of the certificates and of its own files into the pod"),
+    ("nodeRegistration.criSocket", "nodeinit uses containerd at /run/containerd/containerd.sock"),
+    (
+        "nodeRegistration.taints",
+        "write `taints` in the entry of the machine in `masters` or `workers`, such as dedicated=db:NoSchedule",
+    ),
+    (
+        "nodeRegistration.kubeletExtraArgs",
+        "nodeinit sets the flags of the kubelet; most have a counterpart in `kubelet.config`",
+    ),
+    ("apiServer.timeoutForControlPlane", "`timeouts` has a deadline for each kind of wait"),
+    ("Configuration.timeouts", "`timeouts` has a deadline for each kind of wait"),
+];
 
 /// What has been translated so far.
 #[derive(Default)]
@@ -80,7 +97,12 @@ impl Translation {
 
     /// Lists the keys that are left of the other tool's document.
     fn rest(&mut self, place: &str, rest: &Value) {
+        let reason = REASONS.iter().find(|(key, _)| place.ends_with(key));
         match rest {
+            _ if reason.is_some() && !rest.is_null() => {
+                let reason = reason.map(|(_, reason)| *reason).unwrap_or_default();
+                self.note(format!("{place} is not translated: {reason}"));
+            }
             Value::Object(map) => map.iter().for_each(|(key, value)| {
                 let path = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
                 self.rest(&path, value);
@@ -90,7 +112,8 @@ impl Translation {
         }
     }
 
-    /// Removes values that nodeinit refuses, and lists them with the reason.
+    /// Removes values that nodeinit refuses, and lists them with the reason. Keeps what only another entry makes wrong, and entries that lack
+    /// a value: they need a change.
     fn drop_refused(&mut self) {
         self.set("apiVersion", Some(json!(model::API_VERSION)));
         self.set("kind", Some(json!(model::KIND)));
@@ -103,13 +126,13 @@ impl Translation {
             problems.sort_by(|(a, _), (b, _)| b.cmp(a));
             let (mut removed, mut notes) = (Vec::<Vec<Step>>::new(), Vec::new());
             for (path, problem) in &problems {
-                if removed.iter().any(|gone| path.starts_with(gone)) {
+                if removed.iter().any(|gone| path.starts_with(gone)) || !self.is_wrong_alone(path) {
                     continue;
                 }
-                if let Some((place, value)) = remove(&mut self.config, path) {
+                if let Some(value) = remove(&mut self.config, path) {
                     let (what, remedy) = (&problem.what, &problem.remedy);
-                    notes.push(format!("{} is left out (it was {value}): {what}; {remedy}", written(&place)));
-                    removed.push(place);
+                    notes.push(format!("{} is left out (it was {value}): {what}; {remedy}", written(path)));
+                    removed.push(path.clone());
                 }
             }
             self.notes.extend(notes.into_iter().rev());
@@ -122,6 +145,36 @@ impl Translation {
                 return;
             }
         }
+    }
+
+    /// Whether the value at a path is also refused in a configuration that has no other value, except for the version of Kubernetes.
+    fn is_wrong_alone(&self, path: &[Step]) -> bool {
+        let start = self.config.get(match path.first() {
+            Some(Step::Key(key)) => key,
+            _ => return false,
+        });
+        let value = path[1..].iter().try_fold(start, |value, step| match step {
+            Step::Key(key) => Some(value?.get(key)),
+            Step::Index(index) => Some(value?.get(index)),
+        });
+        let Some(Some(value)) = value else { return false };
+        let alone = path.iter().rev().fold(value.clone(), |value, step| match step {
+            Step::Key(key) => json!({ key: value }),
+            Step::Index(_) => json!([value]),
+        });
+        // Without an endpoint, each worker would be refused.
+        let endpoint = json!({ "endpoint": "api.example.org" });
+        let mut config = Map::from_iter([("controlPlane".to_owned(), endpoint)]);
+        for key in ["apiVersion", "kind", "kubernetes"] {
+            config.extend(self.config.get(key).map(|value| (key.to_owned(), value.clone())));
+        }
+        config.extend(alone.as_object().cloned().unwrap_or_default());
+        let first: Vec<Step> = path
+            .iter()
+            .map(|step| if matches!(step, Step::Index(_)) { Step::Index(0) } else { step.clone() })
+            .collect();
+        let Err(problems) = load(&[Layer::file("alone", Value::Object(config).to_string())]) else { return false };
+        problems.errors.iter().any(|problem| steps(&problem.path) == first)
     }
 }
 
@@ -185,28 +238,21 @@ fn written(path: &[Step]) -> String {
     })
 }
 
-/// Removes the value at a path; if it is missing, the innermost entry of a list on the path. Returns what was removed, and its place.
-fn remove(config: &mut Map<String, Value>, path: &[Step]) -> Option<(Vec<Step>, Value)> {
-    let mut whole = Value::Object(std::mem::take(config));
-    let is_entry = |length: &usize| matches!(path[length - 1], Step::Index(_));
-    let lengths = std::iter::once(path.len()).chain((1..path.len()).rev().filter(is_entry));
-    let removed = lengths.filter(|length| *length > 0).find_map(|length| {
-        let (last, parents) = path[..length].split_last()?;
-        let parent = parents.iter().try_fold(&mut whole, |value, step| match step {
-            Step::Key(key) => value.get_mut(key),
-            Step::Index(index) => value.get_mut(index),
-        })?;
-        let value = match (last, parent) {
-            (Step::Key(key), Value::Object(map)) => map.remove(key),
-            (Step::Index(index), Value::Array(list)) => (*index < list.len()).then(|| list.remove(*index)),
-            _ => None,
-        }?;
-        Some((path[..length].to_vec(), value))
-    });
-    if let Value::Object(map) = whole {
-        *config = map;
+/// Removes the value at a path. Returns it.
+fn remove(config: &mut Map<String, Value>, path: &[Step]) -> Option<Value> {
+    let (last, parents) = path.split_last()?;
+    let Some((Step::Key(first), inner)) = parents.split_first() else {
+        return if let Step::Key(key) = last { config.remove(key) } else { None };
+    };
+    let parent = inner.iter().try_fold(config.get_mut(first)?, |value, step| match step {
+        Step::Key(key) => value.get_mut(key),
+        Step::Index(index) => value.get_mut(index),
+    })?;
+    match (last, parent) {
+        (Step::Key(key), Value::Object(map)) => map.remove(key),
+        (Step::Index(index), Value::Array(list)) => (*index < list.len()).then(|| list.remove(*index)),
+        _ => None,
     }
-    removed
 }
 
 /// Takes the value at a path out of the other tool's document.
@@ -324,6 +370,9 @@ fn kubeadm_cluster(document: &mut Value, found: &mut Translation) {
         ("etcd.local", "etcd"),
     ] {
         flags(document, &format!("{from}.extraArgs"), to, found);
+        if from != "etcd.local" {
+            drop_flags_of_volumes(&document[from]["extraVolumes"], to, found);
+        }
     }
     for (from, to) in [("dns.disabled", "addons.coreDNS"), ("proxy.disabled", "addons.kubeProxy")] {
         if take(document, from) == Some(json!(true)) {
@@ -336,6 +385,31 @@ fn kubeadm_cluster(document: &mut Value, found: &mut Translation) {
     if take(document, "etcd.external").is_some() {
         found.note("etcd.external is not translated: nodeinit runs etcd on the masters");
     }
+}
+
+/// Leaves out flags that name a file in a volume: without the volume, the component finds no file and does not start.
+fn drop_flags_of_volumes(volumes: &Value, to: &str, found: &mut Translation) {
+    let text = |volume: &Value, key: &str| volume[key].as_str().map(str::to_owned);
+    let volumes = volumes.as_array().into_iter().flatten();
+    let paths: Vec<String> = volumes.flat_map(|v| [text(v, "mountPath"), text(v, "hostPath")]).flatten().collect();
+    let volume_of = |value: &str| {
+        let mut files = value.split([',', '=']).map(Path::new);
+        files.find_map(|file| paths.iter().find(|path| file.starts_with(path)))
+    };
+    let Some(flags) = found.config.get_mut(to).and_then(|component| component.get_mut("extraArgs")?.as_object_mut())
+    else {
+        return;
+    };
+    let mut notes = Vec::new();
+    flags.retain(|flag, value| {
+        let volume = volume_of(value.as_str().unwrap_or_default());
+        let note = |volume| {
+            format!("{to}.extraArgs.{flag} is left out (it was {value}): the volume {volume} is not translated")
+        };
+        notes.extend(volume.map(note));
+        volume.is_none()
+    });
+    found.notes.extend(notes);
 }
 
 /// The machine on which `kubeadm init` runs is the first master.
@@ -592,15 +666,75 @@ mod tests {
         found.drop_refused();
         let config = Value::Object(found.config);
         assert_eq!(config["controlPlane"]["certSANs"], json!(["a.example.org", "b.example.org"]));
-        assert_eq!(config["masters"], json!([machine("m1", "10.0.0.11"), machine("m3", "10.0.0.13")]));
+        let unnamed = json!({ "address": "10.0.0.12" });
+        assert_eq!(config["masters"], json!([machine("m1", "10.0.0.11"), unnamed, machine("m3", "10.0.0.13")]));
         assert_eq!(config["os"]["sysctls"], json!({ "vm.swappiness": "10" }));
-        load(&[Layer::file("imported", config.to_string())]).unwrap();
         let said =
             |part: &str| assert!(found.notes.iter().any(|note| note.contains(part)), "{part}: {:?}", found.notes);
         said("controlPlane.certSANs[2] is left out (it was \"not a name\")");
         said("masters[1].name is left out (it was \"M_2\")");
-        said("masters[1] is left out (it was {\"address\":\"10.0.0.12\"})");
+        said("masters[1].name needs a change: missing");
         said(r#"os.sysctls["vm.no\"such"] is left out (it was {})"#);
+    }
+
+    #[test]
+    fn a_machine_stays_if_it_lacks_a_value_or_another_entry_is_wrong() {
+        let hosts = |hosts: &str| {
+            let text = format!("apiVersion: k0sctl.k0sproject.io/v1beta1\nkind: Cluster\nspec: {{hosts: [{hosts}]}}\n");
+            import(Tool::K0sctl, &text).unwrap()
+        };
+        let names = hosts(
+            "{role: controller, ssh: {address: m1.example.org}}, {role: controller, ssh: {address: m2.example.org}}, \
+             {role: worker, hostname: w1, ssh: {address: w1.example.org}}",
+        );
+        assert_eq!(names.config["masters"], json!([{"name": "master-1"}, {"name": "master-2"}]));
+        assert_eq!(names.config["workers"], json!([{"name": "w1"}]));
+        let said =
+            |notes: &[String], part: &str| assert!(notes.iter().any(|note| note.contains(part)), "{part}: {notes:?}");
+        said(&names.notes, "masters[0].address is left out (it was \"m1.example.org\")");
+        said(&names.notes, "masters[1].address is left out (it was \"m2.example.org\")");
+        said(&names.notes, "workers[0].address is left out (it was \"w1.example.org\")");
+        said(&names.notes, "masters[1].address needs a change: missing");
+
+        let local = hosts(
+            "{role: controller, localhost: {enabled: true}}, {role: worker, hostname: w1, ssh: {address: 10.0.0.21}}, \
+             {role: worker, hostname: w2, ssh: {address: 10.0.0.22}}",
+        );
+        let worker = |name: &str, address: &str| json!({ "name": name, "address": address });
+        assert_eq!(local.config["masters"], json!([{"name": "master-1"}]));
+        assert_eq!(local.config["workers"], json!([worker("w1", "10.0.0.21"), worker("w2", "10.0.0.22")]));
+        said(&local.notes, "needs a change");
+
+        let twice = hosts("{role: worker, hostname: w1}, {role: worker, hostname: w1}");
+        assert_eq!(twice.config["workers"], json!([{"name": "w1"}, {"name": "w1"}]));
+        said(&twice.notes, "workers[1].name needs a change: w1 is already");
+    }
+
+    #[test]
+    fn flags_that_need_a_volume_are_left_out_and_each_known_key_has_a_reason() {
+        let text = "apiVersion: kubeadm.k8s.io/v1beta3\nkind: InitConfiguration\nnodeRegistration: {name: m1, \
+            criSocket: \"unix:///run/crio/crio.sock\", taints: [{key: a, effect: NoSchedule}], \
+            kubeletExtraArgs: {node-ip: 10.0.0.11}}\nlocalAPIEndpoint: {advertiseAddress: 10.0.0.11}\n---\n\
+            apiVersion: kubeadm.k8s.io/v1beta3\nkind: ClusterConfiguration\napiServer:\n  timeoutForControlPlane: 4m0s\n  \
+            extraArgs: {audit-policy-file: /etc/audit/policy.yaml, audit-log-path: /var/log/auditing.log, event-ttl: 2h}\n  \
+            extraVolumes: [{name: audit, hostPath: /srv/audit, mountPath: /etc/audit}, {name: log, hostPath: /var/log/audit, mountPath: /var/log/audit}]\n";
+        let Imported { config, notes } = import(Tool::Kubeadm, text).unwrap();
+        let kept = json!({ "audit-log-path": "/var/log/auditing.log", "event-ttl": "2h" });
+        assert_eq!(config["apiServer"]["extraArgs"], kept, "a volume is a whole path: {notes:?}");
+        let said = |part: &str| assert!(notes.iter().any(|note| note.contains(part)), "{part}: {notes:?}");
+        said(
+            "apiServer.extraArgs.audit-policy-file is left out (it was \"/etc/audit/policy.yaml\"): the volume /etc/audit",
+        );
+        for key in [
+            "apiServer.extraVolumes",
+            "apiServer.timeoutForControlPlane",
+            "nodeRegistration.criSocket",
+            "nodeRegistration.taints",
+            "nodeRegistration.kubeletExtraArgs",
+        ] {
+            said(&format!("{key} is not translated: "));
+        }
+        assert!(!notes.iter().any(|note| note.contains("node-ip")), "one note for all flags: {notes:?}");
     }
 
     #[test]

@@ -41,6 +41,10 @@ fn leaves(path: &str, fields: &[Field], visit: &mut impl FnMut(String)) {
         match field.kind {
             Kind::Group(inner) | Kind::Over(inner) => leaves(&here, inner, visit),
             Kind::List(Kind::Group(inner)) => leaves(&format!("{here}[0]"), inner, visit),
+            Kind::ChoiceOrGroup(_, inner) => {
+                leaves(&here, inner, visit);
+                visit(here);
+            }
             _ => visit(here),
         }
     }
@@ -58,13 +62,15 @@ fn is_rejected(path: &str, text: &str) -> bool {
 
 #[test]
 fn every_key_rejects_a_bad_value_and_names_the_place_and_the_remedy() {
-    let (mut count, mut accepting) = (0, Vec::new());
+    let (mut count, mut has_directory, mut accepting) = (0, false, Vec::new());
     leaves("", CLUSTER, &mut |path| {
         count += 1;
+        has_directory |= path == "addons.cni.directory";
         if !BAD.iter().any(|value| is_rejected(&path, &file(&path, value))) {
             accepting.push(path);
         }
     });
+    assert!(has_directory, "addons.cni.directory, a key of a choice or a map");
     assert!(count > 100, "only {count} keys");
     assert!(accepting.is_empty(), "no bad value is rejected at its place: {accepting:?}");
 }

@@ -1,4 +1,5 @@
 //! Fuzzes the parser and the merger: no input may panic. `NODEINIT_FUZZ_SECONDS` is the duration; a minute in `make test`, an hour in `make fuzz`.
+//! `NODEINIT_FUZZ_SEED` is the seed that an earlier run printed.
 //!
 //! Inputs are mutations of the corpus (`fuzz/*.yaml`). An input that panics is written to the corpus, so that every later run tries it first.
 
@@ -8,6 +9,7 @@ use nodeinit_config::{Layer, Loaded, folder, import, load, secret::MASK};
 use std::{
     collections::BTreeMap,
     fs,
+    hash::{BuildHasher, Hasher, RandomState},
     io::ErrorKind,
     panic::{AssertUnwindSafe, catch_unwind},
     path::{Path, PathBuf},
@@ -83,7 +85,7 @@ const PIECES: &[&str] = &[
     "é",
 ];
 
-/// xorshift64*: a run can be repeated with its seed.
+/// xorshift64*: `NODEINIT_FUZZ_SEED` repeats a run.
 struct Random(u64);
 
 impl Random {
@@ -195,10 +197,28 @@ fn in_folder(path: &'static str, text: &[u8], reached: &mut Reached) {
     }
 }
 
+/// Returns the given seed, which is hexadecimal, or a random one; never 0.
+fn seed(given: Option<String>) -> u64 {
+    let given = given.map(|text| u64::from_str_radix(&text, 16).unwrap_or_else(|e| panic!("NODEINIT_FUZZ_SEED: {e}")));
+    given.unwrap_or_else(|| RandomState::new().build_hasher().finish()).max(1)
+}
+
+#[test]
+fn the_same_seed_gives_the_same_inputs() {
+    let inputs = |seed: u64| {
+        let (mut random, corpus) = (Random(seed), corpus());
+        (0..20).map(|_| mutated(&mut random, &corpus)).collect::<Vec<_>>()
+    };
+    assert_eq!(seed(Some("2a".into())), 42);
+    assert!(inputs(42) == inputs(42) && inputs(42) != inputs(43));
+    assert!(seed(None) != seed(None) && seed(Some("0".into())) == 1);
+}
+
 #[test]
 fn no_input_panics() {
     let seconds = std::env::var("NODEINIT_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(5);
-    let seed = Instant::now().elapsed().as_nanos() as u64 ^ u64::from(std::process::id()) << 20 | 1;
+    let seed = seed(std::env::var("NODEINIT_FUZZ_SEED").ok());
+    eprintln!("NODEINIT_FUZZ_SEED={seed:x}");
     let (mut random, corpus) = (Random(seed), corpus());
     assert!(corpus.len() > 5, "the corpus is missing");
     let mut reached = Reached::new();

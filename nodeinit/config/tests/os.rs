@@ -43,6 +43,16 @@ fn sshd_options_that_lock_nodeinit_out_are_refused() {
         ("debian", "KexAlgorithms: \"-diffie-hellman-group14-sha256\"", false),
         ("debian", "AllowTcpForwarding: \"no\"", true),
         ("debian", "AllowTcpForwarding: remote", false),
+        ("debian", "PermitListen: none", true),
+        ("debian", "PermitListen: \"8080\"", true),
+        ("debian", "PermitListen: any", false),
+        ("debian", "PermitListen: \"localhost:*\"", false),
+        ("debian", "PermitOpen: none", false),
+        ("debian", "LoginGraceTime: 5", true),
+        ("debian", "LoginGraceTime: 9s", true),
+        ("debian", "LoginGraceTime: 0", false),
+        ("debian", "LoginGraceTime: 10", false),
+        ("debian", "LoginGraceTime: 1m", false),
         ("debian", "Match: all", true),
         ("debian", "Port: 2222", true),
         ("debian", "PasswordAuthentication: \"no\"", false),
@@ -54,6 +64,14 @@ fn sshd_options_that_lock_nodeinit_out_are_refused() {
     let bastion = "bastion: {name: gate, network: 10.0.0.0/24}\n";
     let text = problems(&format!("{masters}{bastion}os: {{sshd: {{AllowTcpForwarding: remote}}}}\n"));
     assert!(text.contains("os.sshd.AllowTcpForwarding"), "a jump host forwards in the other direction: {text}");
+    let text = problems(&format!("{masters}{bastion}os: {{sshd: {{PermitOpen: none}}}}\n"));
+    assert!(text.contains("os.sshd.PermitOpen"), "a jump host opens connections to the other machines: {text}");
+    let jump = format!("{masters}{bastion}ssh: {{user: nodeinit, jumpHost: {{address: 10.0.0.1, user: debian}}}}\n");
+    let text = problems(&format!("{jump}os: {{sshd: {{AllowUsers: nodeinit}}}}\n"));
+    assert!(text.contains("logs in as debian and nodeinit with a key"), "{text}");
+    assert_eq!(problems(&format!("{jump}os: {{sshd: {{AllowUsers: debian nodeinit}}}}\n")), "");
+    let text = problems(&format!("{jump}os: {{users: [{{name: debian, remove: true}}]}}\n"));
+    assert!(text.contains("the machine needs the user debian for logins"), "{text}");
     let own = masters.replace("10.0.0.12}", "10.0.0.12, ssh: {user: root}}");
     let text = problems(&format!("{own}ssh: {{user: debian}}\nos: {{sshd: {{PermitRootLogin: \"no\"}}}}\n"));
     assert!(text.contains("logs in as debian and root"), "each machine can have its own user: {text}");
@@ -72,6 +90,27 @@ fn wrong_values_name_the_key_and_the_fix() {
         ("users: [{name: root, remove: true}]", "os.users[0].remove: the machine needs the user root"),
         ("users: [{name: sshd, remove: true}]", "os.users[0].remove: the machine needs the user sshd"),
         ("files: [{path: /etc/sudoers.d/x, content: x}]", "os.files[0].path: other programs"),
+        ("files: [{path: /home/a/.ssh/authorized_keys, content: x}]", "hint: use `os.users[].keys`"),
+        ("files: [{path: /etc/systemd/system/kubelet.service, content: x}]", "hint: use `kubelet.config`"),
+        (
+            "files: [{path: /etc/systemd/system/kubelet.service.d/20-nodeinit.conf, content: x}]",
+            "a name without `nodeinit`",
+        ),
+        (
+            "files: [{path: /etc/systemd/system/kubelet.service.d/10-kubeadm.conf, content: x}]",
+            "os.files[0].path: other",
+        ),
+        ("files: [{path: /usr/bin/kubelet, content: x}]", "hint: use `artifacts`"),
+        ("files: [{path: /etc/sysctl.d/99-nodeinit.conf, content: x}]", "hint: use a name without `nodeinit`"),
+        ("files: [{path: /etc/containerd/config.toml, content: x}]", "`containerRuntime.manage: false`"),
+        ("messages: {issue: a}, files: [{path: /etc/issue, content: x}]", "hint: use `os.messages.issue` only"),
+        ("messages: {motd: a}, files: [{path: /etc/motd, content: x}]", "hint: use `os.messages.motd` only"),
+        ("timeServers: [a], files: [{path: /etc/chrony/chrony.conf, content: x}]", "hint: use `os.timeServers` only"),
+        ("locale: C.UTF-8, files: [{path: /etc/default/locale, content: x}]", "hint: use `os.locale` only"),
+        ("timezone: Etc/UTC, files: [{path: /etc/timezone, content: x}]", "hint: use `os.timezone` only"),
+        ("keymap: us, files: [{path: /etc/vconsole.conf, content: x}]", "hint: use `os.keymap` only"),
+        ("timeServers: [\"ntp.example.org:123\"]", "os.timeServers[0]: \"ntp.example.org:123\" is not a DNS name"),
+        ("trustedCAs: [/etc/ssl/ca.crt]", "os.trustedCAs[0]: \"/etc/ssl/ca.crt\" is not a certificate as PEM"),
         ("units: [{name: ssh.service, enabled: false}]", "os.units[0].name: the machine"),
         ("disks: [{device: /dev/vdb, mount: /home}]", "os.disks[0].mount: a disk there would hide"),
         ("disks: [{device: /dev/vdb, mount: /data/}]", "os.disks[0].mount: not a plain path"),
@@ -109,6 +148,27 @@ fn wrong_values_name_the_key_and_the_fix() {
     }
     let text = problems("os: {ipv6: \"off\"}\nnetwork: {podCIDR: \"fd00:1::/56\", serviceCIDR: \"fd00:2::/112\"}\n");
     assert!(text.contains("network.podCIDR is an IPv6 network"), "{text}");
+}
+
+#[test]
+fn a_file_that_no_other_step_writes_is_accepted() {
+    for path in [
+        "/etc/issue",
+        "/etc/motd",
+        "/etc/chrony.conf",
+        "/etc/locale.conf",
+        "/etc/timezone",
+        "/etc/systemd/system/kubelet.service.d/20-own.conf",
+        "/etc/sysctl.d/99-own.conf",
+        "/opt/nodeinit/file",
+    ] {
+        assert_eq!(problems(&format!("os: {{files: [{{path: {path}, content: x}}]}}\n")), "", "{path}");
+    }
+    let own = "containerRuntime: {manage: false}\nos: {files: [{path: /etc/containerd/config.toml, content: x}]}\n";
+    assert_eq!(problems(own), "");
+    let program = "artifacts: {source: /opt/k, binaries: [{path: tool, to: /usr/local/bin/tool}]}\n\
+                   os: {files: [{path: /usr/local/bin/tool, content: x}]}\n";
+    assert!(problems(program).contains("hint: use `artifacts.binaries` only"), "{}", problems(program));
 }
 
 #[test]
@@ -154,7 +214,7 @@ fn a_worker_receives_the_addresses_of_all_machines_for_its_hosts_file() {
     let loaded = load(&[Layer::file("cluster.yaml", format!("{HEAD}{text}"))]).unwrap();
     let trust = nodeinit_config::Trust {
         endpoints: vec!["10.0.0.11:6443".into()],
-        ca_certificate: "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n".into(),
+        ca_certificate: nodeinit_config::format::PEM_CERTIFICATE.example.into(),
         ca_pin: format!("sha256:{}", "0".repeat(64)),
     };
     let own = loaded.worker_config("w1", &trust).unwrap();

@@ -92,6 +92,8 @@ fn types_words_and_places() {
         ),
         ("kubernetes: {version: 1.34}\n", "\"1.34\" is not a version of Kubernetes; write one such as v1."),
         ("name: 12\n", "name: expected a string, found the number 12; write \"12\" in quotes if this is intended"),
+        ("dns: {servers: [10.0.0.2]}\n", "dns: unknown key; write it below `os`: `os.dns`"),
+        ("sshd: {}\n", "sshd: unknown key; write it below `os`: `os.sshd`"),
         ("apiVersion2: x\n", "apiVersion2: unknown key; did you mean `apiVersion`?"),
     ] {
         let found = only(text);
@@ -374,4 +376,24 @@ fn a_mirror_needs_the_digests_of_containerd_only_if_it_is_managed() {
             .contains("missing for 3 of 4 artifacts, such as bin/containerd")
     );
     assert!(only(&config("containerRuntime: {manage: false}\n")).contains("there is no artifact with this path"));
+}
+
+#[test]
+fn a_file_of_another_tool_is_recognized() {
+    for (version, tool) in [("kubeadm.k8s.io/v1beta4", "kubeadm"), ("k0sctl.k0sproject.io/v1beta1", "k0sctl")] {
+        for more in ["", "---\nkind: InitConfiguration\n"] {
+            let text = format!("apiVersion: {version}\nkind: ClusterConfiguration\n{more}");
+            let problems = load(&[Layer::file("a.yaml", text)]).unwrap_err().to_string();
+            let hint = format!("hint: translate the file with `nodeinit config import {tool} FILE`");
+            assert!(problems.contains(&hint), "{problems}");
+        }
+    }
+}
+
+#[test]
+fn a_hint_for_a_path_has_no_example_of_another_key() {
+    for text in ["os: {disks: [{device: vdb, mount: /a}]}\n", "os: {users: [{name: a, shell: bash}]}\n"] {
+        let found = only(text);
+        assert!(found.ends_with("write it with `/` at its start, and without `..`"), "{found}");
+    }
 }

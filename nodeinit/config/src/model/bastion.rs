@@ -6,9 +6,9 @@ use super::{
     network::overlap,
     texts::NodeName,
 };
-use crate::problem::Findings;
+use crate::{problem::Findings, text::tree::Value};
 use ipnet::IpNet;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value as Json};
 use std::net::IpAddr;
 
 keys! {
@@ -30,7 +30,7 @@ keys! {
         /// Whether it answers NTP for the private network, with chrony.
         "ntp" ntp: bool = "false", to masters;
         /// Values of `os` for the bastion. They override those of `os` and of `roles.bastion`.
-        "os" os: Map<String, Value> as Over<Os>, else "none", example "{timezone: Etc/UTC}", to masters;
+        "os" os: Map<String, Json> as Over<Os>, else "none", example "{timezone: Etc/UTC}", to masters;
     }
 }
 
@@ -54,7 +54,7 @@ pub(super) fn made_network(all: &Place<'_, Document>) -> Option<IpNet> {
 
 /// The bastion is a machine of its own, and its network shares no address with the cluster's ranges.
 pub(super) fn check(place: &Place<'_, Bastion>, verdict: &mut Verdict<'_>) {
-    if place.written().is_none() {
+    if place.written().is_none_or(|node| node.value == Value::Bad) {
         return;
     }
     limited(place, &mut verdict.warnings);
@@ -167,6 +167,10 @@ mod tests {
         ] {
             let text = problems(&format!("bastion: {own}\n"));
             assert!(text.contains(found) && text.contains("cluster.yaml:5"), "{own}: {text}");
+        }
+        for own in ["bastion: true\n", "ssh: {jumpHost: true}\n"] {
+            let text = problems(own);
+            assert!(text.contains("has 1 problem\n") && text.contains("expected a map"), "{text}");
         }
     }
 

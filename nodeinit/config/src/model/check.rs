@@ -5,7 +5,7 @@ use crate::{
     keys::CLUSTER,
     model::{
         format::Format,
-        suggest::{elsewhere, nearest},
+        suggest::{elsewhere, is_of_os, nearest},
     },
     problem::{Findings, Flaw},
     schema::{Fallback, Field, Kind},
@@ -83,7 +83,12 @@ fn value(node: YamlNode, kind: &Kind, path: &str, file: File, findings: &mut Fin
             Value::Map(entries)
         }
         (kind, found) => {
-            let (what, remedy) = mismatch(kind, &found);
+            let (what, mut remedy) = mismatch(kind, &found);
+            if path == "apiVersion"
+                && let Some(tool) = other_tool(&found)
+            {
+                remedy = format!("translate the file with `nodeinit config import {tool} FILE`");
+            }
             findings.add(at, path, what, remedy);
             Value::Bad
         }
@@ -114,6 +119,12 @@ fn group(entries: Vec<Entry>, fields: &[Field], path: &str, file: File, findings
             None if entry.key.is_empty() => {}
             None => {
                 let remedy = match nearest(&entry.key, fields.iter().map(|f| f.key)) {
+                    _ if path.is_empty() && is_of_os(&entry.key, fields) => {
+                        format!("write it below `os`: `os.{}`", entry.key)
+                    }
+                    _ if ["apiVersion", "kind"].contains(&entry.key.as_str()) => {
+                        "remove it: only the file with the whole cluster has it".to_owned()
+                    }
                     Some(known) => format!("did you mean `{known}`?"),
                     None => match elsewhere(&entry.key, file.keys, "") {
                         Some(place) => format!("`{}` is a key of `{place}`", entry.key),
@@ -170,6 +181,13 @@ fn refuse_reserved(entry: &Entry, reserved: &[(&str, &str)], path: &str, finding
     if let Some((_, reason)) = reserved.iter().find(|(key, _)| *key == entry.key) {
         findings.add(entry.at, &below(path, &entry.key), "managed by nodeinit; cannot be overridden", *reason);
     }
+}
+
+/// Returns the tool of an `apiVersion`, as `nodeinit config import` names it.
+fn other_tool(api_version: &Value) -> Option<&'static str> {
+    let Value::Scalar { text, .. } = api_version else { return None };
+    let known = [("kubeadm.k8s.io/", "kubeadm"), ("k0sctl.k0sproject.io/", "k0sctl")];
+    known.into_iter().find(|(start, _)| text.starts_with(start)).map(|(_, tool)| tool)
 }
 
 /// Describes a value of a wrong type or an unknown word, and the fix.

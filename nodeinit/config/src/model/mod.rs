@@ -198,7 +198,7 @@ pub struct Cluster {
     pub container_runtime: ContainerRuntime,
     /// `controlPlane`.
     pub control_plane: ControlPlane,
-    /// `masters`: the first entry is the first master. Empty: the machine that `up` runs on is the only master.
+    /// `masters`: the first entry is the first master. Empty on a worker that joins on its own.
     pub masters: Vec<Machine>,
     /// `workers`.
     pub workers: Vec<Machine>,

@@ -5,6 +5,7 @@ use super::{
     declare::{Verdict, keys, place::Place},
     texts::{HostKey, User},
 };
+use crate::text::tree::Value;
 use std::{net::IpAddr, path::PathBuf};
 
 keys! {
@@ -53,7 +54,8 @@ fn bastion_as_jump_host(all: &Place<'_, Document>) -> Option<Option<JumpHost>> {
 }
 
 fn jump_host(place: &Place<'_, JumpHost>, verdict: &mut Verdict<'_>) {
-    if place.is_written() && !place.address().is_written() && bastion::address(&place.all()).is_none() {
+    let is_map = place.written().is_some_and(|node| node.value != Value::Bad);
+    if is_map && place.is_written() && !place.address().is_written() && bastion::address(&place.all()).is_none() {
         verdict.errors.add(
             place.at(),
             &place.address().path,

@@ -27,6 +27,12 @@ pub(crate) fn elsewhere(key: &str, fields: &[Field], path: &str) -> Option<Strin
     })
 }
 
+/// Whether the section `os`, which is one of the groups, has this key. Several other groups may have it, too.
+pub(crate) fn is_of_os(key: &str, fields: &[Field]) -> bool {
+    let os = fields.iter().find(|field| field.key == "os");
+    os.is_some_and(|os| os.kind.fields().iter().any(|field| field.key == key))
+}
+
 /// How many letters were added, left out, changed, or swapped with their neighbour.
 fn distance(a: &str, b: &str) -> usize {
     // Long texts are no misspelt keys, and the time grows with both lengths.

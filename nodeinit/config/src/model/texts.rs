@@ -121,6 +121,7 @@ checked! {
     Subdomain = SUBDOMAIN;
     Sysctl = SYSCTL;
     Template = TEMPLATE;
+    TimeServer = TIME_SERVER;
     TimeZone = TIME_ZONE;
     UnitName = UNIT_NAME;
     Url = URL;

@@ -147,10 +147,13 @@ fn meaning(field: &Field) -> String {
 
 /// What holds without the key where the default is no value, and an example.
 fn fallback(field: &Field) -> String {
+    // A certificate is too long for a comment.
+    let fits = |example: &str| example.split_whitespace().all(|word| word.len() < WIDTH);
     match field.default {
         Fallback::Required => " Required.".to_owned(),
+        Fallback::Words(words, example) if !fits(example) => format!(" Default: {words}."),
         Fallback::Words(words, example) => format!(" Default: {words}. Example: `{example}`."),
-        Fallback::Empty(example) if !example.is_empty() => format!(" Example: `{example}`."),
+        Fallback::Empty(example) if !example.is_empty() && fits(example) => format!(" Example: `{example}`."),
         _ => String::new(),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Format;
 use crate::{model::names::verdict, problem::Flaw};
+use base64::{Engine, engine::general_purpose::STANDARD};
 
 /// A SHA-256 digest.
 pub static SHA256: Format =
@@ -16,10 +17,17 @@ pub static CA_PIN: Format = Format::new(
     |t| ca_pin(t).map(drop),
 )
 .pattern("^sha256:[0-9a-fA-F]{64}$");
-/// A certificate as PEM.
+/// One X.509 certificate as PEM.
 pub static PEM_CERTIFICATE: Format = Format::new(
     "a certificate as PEM",
-    "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n",
+    "-----BEGIN CERTIFICATE-----\n\
+        MIH6MIGtoAMCAQICAQEwBQYDK2VwMA0xCzAJBgNVBAMMAkNBMB4XDTI2MTEyNzEw\n\
+        MzQzNFoXDTM2MTEyNDEwMzQzNFowDTELMAkGA1UEAwwCQ0EwKjAFBgMrZXADIQCW\n\
+        hVXSfak3yZT3TlcLlW9MsQ9I4mgDtydrpw6FG9OgpqMyMDAwDwYDVR0TAQH/BAUw\n\
+        AwEB/zAdBgNVHQ4EFgQU/gR6hL61xnaMhblnNS8U+fZlNXEwBQYDK2VwA0EAgNd0\n\
+        WzXZxm2ERdE/zUKTEWav8EYzD/ijkLPPekNIsRU4e+rv+dlvQIpqCwD1IIEq8QpS\n\
+        0RrAQ3Dzq5tPIRkHBA==\n\
+        -----END CERTIFICATE-----\n",
     pem_certificate,
 )
 .pattern("-----BEGIN CERTIFICATE-----");
@@ -52,14 +60,64 @@ pub(crate) fn ca_pin(text: &str) -> Result<[u8; 32], Flaw> {
     sha256(text.strip_prefix("sha256:").ok_or_else(wrong)?)
 }
 
+const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+const END: &str = "-----END CERTIFICATE-----";
+
+/// Accepts only what OpenSSL reads: the certificate becomes a part of the CA bundle of the machine, and a program that finds an invalid entry in it
+/// may trust none of them.
 fn pem_certificate(text: &str) -> Result<(), Flaw> {
-    let fits = text.contains("-----BEGIN CERTIFICATE-----") && text.contains("-----END CERTIFICATE-----");
+    let mut lines: Vec<&str> = text.trim().lines().map(str::trim_end).collect();
     verdict(
-        fits,
+        lines.contains(&BEGIN),
         text,
         "a certificate as PEM",
         "write the certificate itself, which starts with -----BEGIN CERTIFICATE-----, not a path",
-    )
+    )?;
+    let count = lines.iter().filter(|line| **line == BEGIN).count();
+    if count > 1 {
+        let remedy = "write one; `os.trustedCAs` takes several, each as an entry of its own";
+        return Err(Flaw::new(format!("{count} certificates instead of one"), remedy));
+    }
+    let remedy = "write what `openssl x509 -in FILE` prints, complete and without other text";
+    if lines.first() != Some(&BEGIN) || lines.pop() != Some(END) {
+        return Err(Flaw::new(format!("other text than the lines from {BEGIN} to {END}"), remedy));
+    }
+    // RFC 7468: parsers need not read longer lines.
+    let fits = lines[1..].iter().all(|line| (1..=76).contains(&line.len()));
+    let bytes = STANDARD.decode(lines[1..].concat()).ok().filter(|_| fits);
+    if bytes.is_some_and(|bytes| is_certificate(&bytes)) {
+        return Ok(());
+    }
+    Err(Flaw::new("the certificate is incomplete or damaged", remedy))
+}
+
+/// Whether the bytes are one DER sequence of what is signed, the algorithm, and the signature. Source: RFC 5280, section 4.1.
+fn is_certificate(der: &[u8]) -> bool {
+    const SEQUENCE: u8 = 0x30;
+    const BIT_STRING: u8 = 0x03;
+    let Some((SEQUENCE, mut rest, [])) = element(der) else { return false };
+    for wanted in [SEQUENCE, SEQUENCE, BIT_STRING] {
+        match element(rest) {
+            Some((tag, content, after)) if tag == wanted && !content.is_empty() => rest = after,
+            _ => return false,
+        }
+    }
+    rest.is_empty()
+}
+
+/// Returns the tag and the content of the first DER element, and the bytes behind it. `None` if it is truncated.
+fn element(der: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let (&[tag, length], rest) = der.split_first_chunk()?;
+    let (length, rest) = match length {
+        0..=0x7f => (usize::from(length), rest),
+        0x81..=0x83 => {
+            let (digits, rest) = rest.split_at_checked(usize::from(length & 0x7f))?;
+            (digits.iter().fold(0, |sum, digit| sum << 8 | usize::from(*digit)), rest)
+        }
+        _ => return None,
+    };
+    let (content, rest) = rest.split_at_checked(length)?;
+    Some((tag, content, rest))
 }
 
 #[cfg(test)]
@@ -70,5 +128,31 @@ mod tests {
     fn digests_of_sha256() {
         assert_eq!(sha256(SHA256.example).map(|d| (d[0], d[31])), Ok((0x9f, 0x08)));
         assert!(sha256("abc").is_err() && sha256(&"g".repeat(64)).is_err());
+    }
+    #[test]
+    fn only_one_complete_certificate_is_accepted() {
+        let good = PEM_CERTIFICATE.example;
+        let body = good.lines().nth(2).unwrap();
+        for accepted in [good.replace('\n', "\r\n"), good.trim().to_owned(), format!("\n{good}\n")] {
+            assert_eq!(PEM_CERTIFICATE.check(&accepted), Ok(()), "{accepted}");
+        }
+        for (wrong, what) in [
+            ("/etc/ssl/ca.crt".to_owned(), "not a certificate as PEM"),
+            (format!("{BEGIN}\n{END}\n"), "damaged"),
+            (format!("{BEGIN}\nMIIB\n{END}\n"), "damaged"),
+            (format!("{BEGIN}\nhello\n{END}\n"), "damaged"),
+            (format!("{BEGIN}\nMAA=\n{END}\n"), "damaged"),
+            (good.replace(&format!("{body}\n"), ""), "damaged"),
+            (good.replace(body, &format!("{body}AAAA")), "damaged"),
+            (good.replace(&format!("{body}\n"), body), "damaged"),
+            (good.replace(body, &format!(" {}", &body[1..])), "damaged"),
+            (good.replace(END, ""), "other text"),
+            (format!("Subject: CA\n{good}"), "other text"),
+            (format!("{good}-----BEGIN PRIVATE KEY-----\n"), "other text"),
+            (format!("{good}{good}"), "2 certificates instead of one"),
+        ] {
+            let flaw = PEM_CERTIFICATE.check(&wrong).unwrap_err();
+            assert!(flaw.what.contains(what) && !flaw.remedy.is_empty(), "{wrong}: {flaw:?}");
+        }
     }
 }

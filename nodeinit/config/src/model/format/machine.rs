@@ -26,7 +26,7 @@ pub static MODULE: Format = Format::new("the name of a kernel module", "ip_vs", 
 
 pub(crate) fn absolute(text: &str) -> Result<PathBuf, Flaw> {
     let fits = text.starts_with('/') && !has_odd_parts(&text[1..]);
-    verdict(fits, text, "an absolute path", "write it from the root, without `..`, such as /opt/kubernetes")?;
+    verdict(fits, text, "an absolute path", "write it with `/` at its start, and without `..`")?;
     Ok(PathBuf::from(text))
 }
 

@@ -115,6 +115,7 @@ mod tests {
             &URL,
             &HOST,
             &LOCAL_PATH,
+            &TIME_SERVER,
             &TIME_ZONE,
             &LOCALE,
             &KEYMAP,

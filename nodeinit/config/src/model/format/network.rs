@@ -32,6 +32,9 @@ pub static URL: Format =
 /// A server of artifacts.
 pub static HOST: Format = Format::new("a host, with its port if it is not 443", "registry.k8s.io", host)
     .pattern("^[a-z0-9][a-z0-9.-]*(:[0-9]{1,5})?$");
+/// A time server.
+pub static TIME_SERVER: Format =
+    Format::new("a DNS name or an IP address", "ntp.example.org", time_server).pattern("^[A-Za-z0-9.:-]+$");
 /// A destination without a proxy.
 pub static NO_PROXY: Format =
     Format::new("a host, a domain or a network", ".example.org", no_proxy).pattern(r"^[A-Za-z0-9.:*/\[\]_-]+$");
@@ -172,6 +175,13 @@ fn host(text: &str) -> Result<(), Flaw> {
     verdict(fits, text, "a host", "write a name without a scheme or a path, such as registry.k8s.io")
 }
 
+fn time_server(text: &str) -> Result<(), Flaw> {
+    // A name of digits is a mistyped address.
+    let is_name = names::is_subdomain(text) && text.contains(|c: char| c.is_ascii_lowercase());
+    let fits = is_name || text.parse::<IpAddr>().is_ok();
+    verdict(fits, text, "a DNS name or an IP address", "write it without a port, such as ntp.example.org or 10.0.0.2")
+}
+
 fn no_proxy(text: &str) -> Result<(), Flaw> {
     let is_fit = |c: char| c.is_ascii_alphanumeric() || ".:*/[]_-".contains(c);
     let fits = !text.is_empty() && text.chars().all(is_fit);
@@ -216,6 +226,18 @@ mod tests {
         }
         for wrong in ["", "https://registry.k8s.io", "registry.k8s.io/v2", "a:0", "a:", "a:b", "a:65536", "A.example"] {
             assert!(host(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn time_servers_have_no_port() {
+        for good in ["ntp.example.org", "0.pool.ntp.org", "time", "10.0.0.2", "169.254.169.123", "fd00::2"] {
+            assert!(time_server(good).is_ok(), "{good}");
+        }
+        for wrong in
+            ["", "ntp.example.org:123", "10.0.0.2:123", "[fd00::2]", "10.0.0.300", "ntp://a", "a b", "10.0.0.0/8"]
+        {
+            assert!(time_server(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -125,7 +125,7 @@ fn network(section: &Place<'_, OpenStack>, machines: &[Place<'_, Machine>], erro
     for address in [made.gateway(), made.first_address(), made.last_address()] {
         inside(&address, &own);
     }
-    // The bastion that is the gateway does not forward connections from outside, so that the balancer is inside.
+    // The bastion that is the gateway does not forward external connections, so that the balancer is inside.
     let balancer = if has_gateway(section) { &own } else { facing };
     inside(&section.load_balancer().address(), balancer);
     inside(&section.bastion().address(), facing);
@@ -266,7 +266,7 @@ fn gateway(section: &Place<'_, OpenStack>, verdict: &mut Verdict<'_>) {
     let access = section.access();
     for range in [access.api(), access.ingress(), access.node_ports()].iter().filter(|range| range.written().is_some())
     {
-        let what = "no effect: the bastion accepts no connections from outside for the machines";
+        let what = "no effect: the bastion accepts no external connections for the machines";
         range.report(&mut verdict.warnings, what, "remove it");
     }
 }

@@ -30,7 +30,7 @@ keys! {
     }
 }
 
-/// The users with which the leading master logs in; none on a worker, whose configuration does not name them.
+/// The users with which the leading master logs in, to the bastion as well; none on a worker, whose configuration does not name them.
 fn logins(place: &Place<'_, impl super::super::declare::Form>) -> BTreeSet<String> {
     let all = place.all();
     let (masters, workers) = (all.masters().items(), all.workers().items());
@@ -38,7 +38,8 @@ fn logins(place: &Place<'_, impl super::super::declare::Form>) -> BTreeSet<Strin
         return BTreeSet::new();
     }
     let own = masters.iter().chain(&workers).filter_map(|machine| machine.ssh().user().value());
-    own.chain(all.ssh().user().value()).collect()
+    let jump = all.bastion().written().and_then(|_| all.ssh().jump_host().user().value());
+    own.chain(all.ssh().user().value()).chain(jump).collect()
 }
 
 /// Users of the system without which nobody can log in.
@@ -55,7 +56,11 @@ pub(super) fn users(place: &Place<'_, Vec<OsUser>>, verdict: &mut Verdict<'_>) {
             let name = name.value().unwrap_or_default();
             if SYSTEM.contains(&name.as_str()) || logins.contains(&name) {
                 let what = format!("the machine needs the user {name} for logins");
-                removed.report(&mut verdict.errors, what, "remove another user, or change `ssh.user` first");
+                removed.report(
+                    &mut verdict.errors,
+                    what,
+                    "remove another user, or change `ssh.user` or `ssh.jumpHost.user` first",
+                );
             }
         }
     }
@@ -101,11 +106,18 @@ pub(super) fn sshd(place: &Place<'_, Dict<SshdOption, Argument>>, verdict: &mut 
             "denyusers" => users.iter().any(denies),
             "allowgroups" | "denygroups" | "forcecommand" | "chrootdirectory" => true,
             "maxsessions" | "maxauthtries" => is(&["0"]),
+            // 0 is no limit; a login over a slow network takes seconds.
+            "logingracetime" => {
+                value.trim().trim_end_matches('s').parse().is_ok_and(|seconds| (1..10).contains(&seconds))
+            }
             key => ALGORITHMS.iter().any(|(option, known)| *option == key && lacks(known)),
         };
         let forbids_forwarding = match key.as_str() {
             "allowtcpforwarding" => leads && (is(&["no", "local"]) || jumps && is(&["remote"])),
             "disableforwarding" => leads && is(&["yes"]),
+            // The leading master listens on any free port of the machine.
+            "permitlisten" => leads && !words.iter().any(|word| *word == "any" || word.ends_with('*')),
+            "permitopen" => leads && jumps && is(&["none"]),
             _ => false,
         };
         let names = users.iter().map(String::as_str).collect::<Vec<_>>().join(" and ");
@@ -122,7 +134,11 @@ pub(super) fn sshd(place: &Place<'_, Dict<SshdOption, Argument>>, verdict: &mut 
             ),
             () if forbids_forwarding => (
                 "the leading master reaches the other machines through forwarded ports".into(),
-                if jumps { "remove it" } else { "remove it, or write `AllowTcpForwarding: remote`" }.into(),
+                match key.as_str() {
+                    "allowtcpforwarding" if !jumps => "remove it, or write `AllowTcpForwarding: remote`",
+                    _ => "remove it",
+                }
+                .into(),
             ),
             () => continue,
         };

@@ -1,6 +1,7 @@
 //! Files and units that the user adds.
 
 use super::super::{
+    Document,
     declare::{
         Verdict, keys,
         place::{Place, refuse_twice},
@@ -8,7 +9,11 @@ use super::super::{
     format::template,
     texts::{AnyText, FileMode, FileSource, Owner, UnitName},
 };
-use std::{collections::HashMap, path::PathBuf};
+use crate::problem::Mark;
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
 
 keys! {
     /// A file on the machine.
@@ -31,7 +36,7 @@ keys! {
 }
 
 /// Files that decide who can log in or what nodeinit knows, and what to use instead.
-const RESERVED: [(&str, &str); 17] = [
+const RESERVED: [(&str, &str); 20] = [
     ("/etc/sudoers", "`os.users[].sudo`"),
     ("/etc/sudoers.d", "`os.users[].sudo`"),
     ("/etc/ssh", "`os.sshd` and `os.users[].keys`"),
@@ -49,17 +54,51 @@ const RESERVED: [(&str, &str); 17] = [
     ("/var/lib/kubelet", "`kubelet.config`"),
     ("/var/lib/etcd", "another directory"),
     ("/proc", "`os.sysctls`"),
+    ("/etc/systemd/system/kubelet.service", "`kubelet.config`"),
+    ("/etc/systemd/system/kubelet.service.d/10-kubeadm.conf", "another file in the directory"),
+    ("/usr/bin/kubelet", "`artifacts`"),
 ];
+
+/// Returns what to use instead of a file that another program or another step of nodeinit writes.
+fn instead(path: &Path, all: &Place<'_, Document>) -> Option<String> {
+    if let Some((_, key)) = RESERVED.iter().find(|(start, _)| path.starts_with(start)) {
+        return Some(format!("use {key}"));
+    }
+    if path.components().any(|part| part.as_os_str() == ".ssh") {
+        return Some("use `os.users[].keys`".into());
+    }
+    let is_named = path.file_name().is_some_and(|name| name.to_string_lossy().contains("nodeinit"));
+    if is_named && path.starts_with("/etc") {
+        return Some("use a name without `nodeinit`".into());
+    }
+    let is_managed = all.container_runtime().manage().value() != Some(false);
+    if is_managed && path == Path::new("/etc/containerd/config.toml") {
+        return Some("use `containerRuntime` and `images`, or write `containerRuntime.manage: false` as well".into());
+    }
+    let os = all.os();
+    let of_keys: [(Place<'_, ()>, &[&str]); 6] = [
+        (os.messages().issue().cast(), &["/etc/issue"]),
+        (os.messages().motd().cast(), &["/etc/motd"]),
+        (os.time_servers().cast(), &["/etc/chrony.conf", "/etc/chrony/chrony.conf"]),
+        (os.locale().cast(), &["/etc/default/locale", "/etc/locale.conf"]),
+        (os.timezone().cast(), &["/etc/timezone", "/etc/localtime"]),
+        (os.keymap().cast(), &["/etc/vconsole.conf", "/etc/default/keyboard"]),
+    ];
+    let is_set = |place: &Place<'_, ()>| place.at() != Mark::DEFAULT;
+    let set = of_keys.iter().find(|(key, files)| is_set(key) && files.iter().any(|file| path == Path::new(file)));
+    let binaries = all.artifacts().binaries();
+    let is_program = || binaries.items().iter().any(|binary| binary.to().value().as_deref() == Some(path));
+    let key = set.map(|(key, _)| key.path.clone()).or_else(|| is_program().then(|| binaries.path.clone()))?;
+    Some(format!("use `{key}` only"))
+}
 
 pub(super) fn files(place: &Place<'_, Vec<OsFile>>, verdict: &mut Verdict<'_>) {
     let (mut paths, errors) = (HashMap::new(), &mut verdict.errors);
     for file in place.items() {
         let (content, source, sha256) = (file.content(), file.source(), file.sha256());
         refuse_twice(&mut paths, &file.path(), errors);
-        if let Some((_, key)) =
-            file.path().value().and_then(|path| RESERVED.iter().find(|(start, _)| path.starts_with(start)))
-        {
-            file.path().report(errors, "other programs, or nodeinit itself, write this file", format!("use {key}"));
+        if let Some(remedy) = file.path().value().and_then(|path| instead(&path, &place.all())) {
+            file.path().report(errors, "other programs, or nodeinit itself, write this file", remedy);
         }
         if content.is_written() == source.is_written() {
             file.report(errors, "needs either `content` or `source`", "write exactly one of them");

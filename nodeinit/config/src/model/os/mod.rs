@@ -13,8 +13,8 @@ use super::{
     declare::{Dict, Verdict, choice, keys, place::Place},
     reserved::SYSCTLS_RESERVED,
     texts::{
-        Argument, DataSize, Host, Keymap, Locale, Module, Number, Package, PasswordHash, PemCertificate, SshdOption,
-        Subdomain, Sysctl, Template, TimeZone,
+        Argument, DataSize, Keymap, Locale, Module, Number, Package, PasswordHash, PemCertificate, SshdOption,
+        Subdomain, Sysctl, Template, TimeServer, TimeZone,
     },
 };
 use std::{collections::BTreeMap, net::IpAddr, path::PathBuf};
@@ -36,7 +36,7 @@ keys! {
         "hosts" hosts: Hosts, to all;
         /// Name resolution, through systemd-resolved, NetworkManager or `/etc/resolv.conf`, whichever the machine uses.
         "dns" dns: Dns, to all;
-        /// Texts for people who log in. `${name}`, `${fullName}`, `${address}`, `${role}` and `${cluster}` are replaced.
+        /// Texts for users who log in. `${name}`, `${fullName}`, `${address}`, `${role}` and `${cluster}` are replaced.
         "messages" messages: Messages, to all;
         /// How nodeinit configures swap.
         "swap" swap: Swap = "off", to all => swap;
@@ -58,14 +58,14 @@ keys! {
         "sshd" sshd: BTreeMap<String, String> as Dict<SshdOption, Argument>,
             example "{PasswordAuthentication: \"no\"}", to all => access::sshd;
         /// Time servers, for chrony or systemd-timesyncd, whichever the machine has.
-        "timeServers" time_servers: Vec<String> as Vec<Host>, example "[ntp.example.org]", to all;
+        "timeServers" time_servers: Vec<String> as Vec<TimeServer>, example "[ntp.example.org]", to all;
         /// Further files.
         "files" files: Vec<OsFile>, example "[{path: /etc/example.conf, content: hello}]", to all => items::files;
         /// Further systemd units.
         "units" units: Vec<OsUnit>, example "[{name: example.service, content: \"[Service]\"}]", to all => items::units;
         /// CA certificates that programs on the machine trust, as PEM.
         "trustedCAs" trusted_cas: Vec<String> as Vec<PemCertificate>,
-            example "[\"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\\n\"]", to all;
+            example "[\"-----BEGIN CERTIFICATE-----\\nMIH6MIGtoAMCAQICAQEwBQYDK2VwMA0xCzAJBgNVBAMMAkNBMB4XDTI2MTEyNzEw\\nMzQzNFoXDTM2MTEyNDEwMzQzNFowDTELMAkGA1UEAwwCQ0EwKjAFBgMrZXADIQCW\\nhVXSfak3yZT3TlcLlW9MsQ9I4mgDtydrpw6FG9OgpqMyMDAwDwYDVR0TAQH/BAUw\\nAwEB/zAdBgNVHQ4EFgQU/gR6hL61xnaMhblnNS8U+fZlNXEwBQYDK2VwA0EAgNd0\\nWzXZxm2ERdE/zUKTEWav8EYzD/ijkLPPekNIsRU4e+rv+dlvQIpqCwD1IIEq8QpS\\n0RrAQ3Dzq5tPIRkHBA==\\n-----END CERTIFICATE-----\\n\"]", to all;
         /// Proxies for the kubelet, package managers and shells; containerd uses them, too, unless `containerRuntime.proxy` is set.
         "proxy" proxy: Proxy, to all;
         /// Logs of the machine.
@@ -100,7 +100,7 @@ keys! {
 }
 
 keys! {
-    /// Texts for people who log in.
+    /// Texts for users who log in.
     pub struct Messages {
         /// Shown before login (`/etc/issue`).
         "issue" issue: Option<String> as Option<Template>, else "unchanged", example "Unauthorised access is prohibited.", to all;
