@@ -54,6 +54,20 @@ impl Network<'_> {
         private.run(&format!("socat -t 3 - TCP:{}:8000,connect-timeout=3", self.target())).stdout.trim().to_owned()
     }
 
+    /// What the outside host sees of each private one, which has no other route out.
+    fn all_are_seen(&self, cluster: &Cluster, from: &str) {
+        for host in cluster.hosts() {
+            let way = host.must(&format!("ip route get {} | head -n 1; ip route show default", self.target()));
+            let inside = format!(" via {} dev inner", self.address(1));
+            assert!(
+                way.lines().count() == 2 && way.lines().all(|line| line.contains(&inside)),
+                "{}: {way}",
+                host.name()
+            );
+            assert_eq!(self.seen(host), from, "{}", host.name());
+        }
+    }
+
     /// Returns the packets that the rules of a chain counted, in order.
     fn counted(&self, chain: &str) -> Vec<u64> {
         let script = format!("nft list chain inet nodeinit_bastion {chain} | grep -o 'counter packets [0-9]*'");
@@ -63,9 +77,9 @@ impl Network<'_> {
 }
 
 pub(crate) fn a_private_network_reaches_the_outside_only_through_its_bastion() {
-    let cluster = Cluster::with_images(1, 1);
+    let cluster = Cluster::with_images(3, 2);
     let (bastion, outside) = (&Host::fresh(), &Host::fresh());
-    let (first, worker) = (cluster.first(), &cluster.workers[0]);
+    let first = cluster.first();
     let number = bastion.address().rsplit('.').next().unwrap();
     let network = Network { bastion, outside, number };
     outside.must(&format!(
@@ -74,12 +88,14 @@ pub(crate) fn a_private_network_reaches_the_outside_only_through_its_bastion() {
         bastion.address()
     ));
     network.connect_bastion();
-    for (host, last) in [(first, 11), (worker, 21)] {
-        network.join(host, last);
+    let masters: Vec<(&Host, u8)> = cluster.masters.iter().zip(11..).collect();
+    let workers: Vec<(&Host, u8)> = cluster.workers.iter().zip(21..).collect();
+    for (host, last) in masters.iter().chain(&workers) {
+        network.join(host, *last);
         host.must(&format!("ip route replace default via {}", network.address(1)));
     }
     bastion.must("rm /etc/nodeinit/conf.d/10-machines.yaml");
-    assert_eq!(network.seen(worker), "", "without the bastion");
+    network.all_are_seen(&cluster, "");
 
     // A program that is missing is named before anything changes.
     network.configure(", sshRate: 1000, dns: true, ntp: true");
@@ -94,7 +110,7 @@ pub(crate) fn a_private_network_reaches_the_outside_only_through_its_bastion() {
     bastion.must("sshd -T | grep -qx 'passwordauthentication no' && sshd -T | grep -qx 'allowtcpforwarding local'");
 
     // The outside sees the bastion's address, and starts no connection to the private network.
-    assert_eq!(network.seen(worker), bastion.address());
+    network.all_are_seen(&cluster, bastion.address());
     assert!(network.counted("postrouting").iter().all(|packets| *packets > 0));
     let dropped = || *network.counted("forward").last().unwrap();
     assert_eq!(dropped(), 0);
@@ -102,28 +118,33 @@ pub(crate) fn a_private_network_reaches_the_outside_only_through_its_bastion() {
     assert_ne!(outside.run(&into).code, 0);
     assert!(dropped() > 0);
 
-    // The cluster comes up through the bastion, the default jump host: the worker accepts SSH from no other private machine.
+    // The cluster comes up through the bastion, the default jump host: the other machines accept SSH from no other private machine.
     let key = |host: &Host| host.must("cut -d' ' -f1,2 /etc/ssh/ssh_host_ed25519_key.pub").trim().to_owned();
-    worker.must(&format!(
-        "for from in {} {}; do iptables -I INPUT -p tcp --dport 22 -s $from -j DROP; done",
-        first.address(),
-        network.address(11)
-    ));
+    let listed = |machines: &[(&Host, u8)]| {
+        let machine = |(host, last): &(&Host, u8)| {
+            format!("- {{name: {}, address: {}, hostKeys: [{}]}}\n", host.name(), network.address(*last), key(host))
+        };
+        machines.iter().map(machine).collect::<String>()
+    };
+    for host in cluster.hosts().skip(1) {
+        host.must(&format!(
+            "for from in {} {}; do iptables -I INPUT -p tcp --dport 22 -s $from -j DROP; done",
+            first.address(),
+            network.address(11)
+        ));
+    }
     first.configure(&format!(
-        "{}ssh: {{jumpHost: {{hostKeys: [{}]}}}}\ncontrolPlane: {{endpoint: \"{}:6443\"}}\n\
-         masters: [{{name: {}, address: {}}}]\nworkers: [{{name: {}, address: {}, hostKeys: [{}]}}]\n",
+        "{}ssh: {{jumpHost: {{hostKeys: [{}]}}}}\ncontrolPlane: {{endpoint: \"{}:6443\"}}\nmasters:\n{}workers:\n{}",
         network.section(""),
         key(bastion),
         network.address(11),
-        first.name(),
-        network.address(11),
-        worker.name(),
-        network.address(21),
-        key(worker)
+        listed(&masters),
+        listed(&workers)
     ));
     cluster.up();
-    first.kubectl("wait --for=condition=Ready nodes --all --timeout=60s");
-    assert_eq!(first.kubectl("get nodes -o name").lines().count(), 2);
+    first.kubectl("wait --for=condition=Ready nodes --all --timeout=120s");
+    assert_eq!(first.kubectl("get nodes -o name").lines().count(), 5);
+    network.all_are_seen(&cluster, bastion.address());
 
     limits_new_connections(&network);
 
@@ -140,8 +161,10 @@ pub(crate) fn a_private_network_reaches_the_outside_only_through_its_bastion() {
     bastion.boot();
     network.connect_bastion();
     // The inner interface is another one, with another MAC address.
-    worker.must("ip neighbour flush dev inner");
-    assert_eq!(network.seen(worker), bastion.address());
+    for host in cluster.hosts() {
+        host.must("ip neighbour flush dev inner");
+    }
+    network.all_are_seen(&cluster, bastion.address());
     bastion.nodeinit("plan").exits(0);
 
     // Without the rules, the kernel does not forward.
@@ -163,7 +186,7 @@ pub(crate) fn a_private_network_reaches_the_outside_only_through_its_bastion() {
     bastion.must(&format!("rm {drop_in}"));
 
     bastion.nodeinit("reset --yes").exits(0);
-    assert_eq!(network.seen(worker), "");
+    network.all_are_seen(&cluster, "");
     bastion.must(
         "! nft list table inet nodeinit_bastion 2>/dev/null && grep -qx 0 /proc/sys/net/ipv4/ip_forward
         [ ! -e /etc/ssh/sshd_config.d/10-nodeinit-bastion.conf ] && [ ! -e /etc/nodeinit/bastion.nft ]

@@ -5,7 +5,7 @@ use nodeinit_tests::{Host, release_directory};
 /// The snippet up to the configuration in it, which each machine replaces.
 const BAKED: &str = include_str!("../../packaging/cloud-init/baked.yaml");
 
-/// Rejects and counts each new connection that does not go to the master or to pods and services.
+/// Rejects and counts each new connection that does not go to the master or to pods and services: of the machine, and of its pods.
 const CUT: &str = r#"
 table inet cut {
   counter cut {}
@@ -18,7 +18,9 @@ table inet cut {
   }
   chain forward {
     type filter hook forward priority 0; policy accept;
-    ip daddr 10.77.0.1 counter name cut reject
+    ct state established,related accept
+    ip daddr { MASTER, 10.244.0.0/16, 10.96.0.0/12 } accept
+    counter name cut reject
   }
 }
 "#;
@@ -48,6 +50,8 @@ pub(crate) fn a_baked_machine_joins_on_its_own_with_every_other_network_cut() {
     nothing_was_fetched(&first);
     nothing_was_fetched(&worker);
     worker.must("[ ! -e /etc/nodeinit/secrets.yaml ]");
+    // CoreDNS started before the worker came.
+    pods_reach_nothing_else(&first, worker.address());
     each_machine_has_its_own_identity(&first, &worker);
 
     worker.cut_power();
@@ -96,8 +100,24 @@ fn nothing_was_fetched(host: &Host) {
     host.must("[ ! -e /opt/lab ] && [ ! -e /var/lib/nodeinit/artifacts ] && [ ! -e /var/lib/nodeinit/downloads ]");
     let pulled = host.must("journalctl -b -u containerd --no-pager | grep -c 'PullImage' || true");
     assert_eq!(pulled.trim(), "0", "{} pulled images", host.name());
-    let counted = "nft list counter inet cut cut | sed -n 's/.*packets \\([0-9]*\\).*/\\1/p'";
-    host.must(&format!("before=$({counted}); ! (: </dev/tcp/10.77.0.1/22) 2>/dev/null; [ $({counted}) -gt $before ]"));
+    host.must(&format!("before=$({COUNTED}); ! (: </dev/tcp/10.77.0.1/22) 2>/dev/null; [ $({COUNTED}) -gt $before ]"));
+}
+
+/// Prints how many packets were rejected.
+const COUNTED: &str = "nft list counter inet cut cut | sed -n 's/.*packets \\([0-9]*\\).*/\\1/p'";
+
+/// In the network of a pod, neither the machine of the lab nor another host answers, whose SSH server is open to others. The API does.
+fn pods_reach_nothing_else(host: &Host, other: &str) {
+    let connects = |address: &str, port: u16| {
+        format!("timeout 5 nsenter --net=/proc/$pod/ns/net bash -c ': </dev/tcp/{address}/{port}' 2>/dev/null")
+    };
+    for address in ["10.77.0.1", other] {
+        let refused = connects(address, 22);
+        host.must(&format!(
+            "pod=$(pgrep -x coredns | head -n 1) && before=$({COUNTED}) && ! {refused} && [ $({COUNTED}) -gt $before ]"
+        ));
+    }
+    host.must(&format!("pod=$(pgrep -x coredns | head -n 1) && {}", connects(host.address(), 6443)));
 }
 
 fn each_machine_has_its_own_identity(one: &Host, other: &Host) {

@@ -4,52 +4,108 @@ use crate::kill::killed_at;
 use nodeinit_tests::{Cluster, Host, difference, version};
 
 const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKSJP7bvRVpAlmJMb4lLdWVlqsA4FxgYDbSw1LRxlPyo alice";
+const OTHER_KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIMu6xj2gQhmnENfIdXn6W+3E7YuqxlaO5TuNwKTA8k2a other";
 /// The password is `test`.
 const HASH: &str = "$6$abcdefgh$3rj1vTLX64btReFsM4MQ22otcD40l7vbtw7qCyr0dxc4kxNmgx53xVM8gWiLYbCqTHTbXFaVFU7ZT28pnvdyu0";
+/// The password is `changed`.
+const OTHER_HASH: &str =
+    "$6$ijklmnop$p8uOYfU/qKhTGG4pHGRNV0uzJjjtN0r9QH7Xdk/HDB7UaNfPGvoHJAdBnByYzQoeW2QN9Dh1kwPAxOteA6JUI/";
 const CA: &str = "/etc/kubernetes/pki/ca.crt";
 
-/// Returns a configuration with every item that the lab's Debian supports.
-fn every_item(ca: &str) -> String {
-    let ca: String = ca.lines().map(|line| format!("    {line}\n")).collect();
-    format!(
-        "os:
+/// Every item that the lab's Debian supports. Only a containerd that nodeinit manages gets the proxy.
+const ITEMS: &str = r#"containerRuntime: {manage: true}
+os:
   timezone: Europe/Amsterdam
-  locale: C.UTF-8
+  locale: POSIX
   keymap: de
   hostName: machine
   domain: example.org
-  hosts: {{machines: true, extra: {{db.example.org: 10.77.0.1}}}}
-  dns: {{servers: [10.77.0.1], search: [example.org]}}
-  messages: {{issue: No entry., motd: \"${{name}}: ${{role}} of ${{cluster}}\", finished: \"${{fullName}} is finished\"}}
-  sysctls: {{net.ipv4.tcp_keepalive_time: 1234}}
-  openFiles: 65536
+  hosts: {machines: true, extra: {db.example.org: 10.77.0.1}}
+  dns: {servers: [10.77.0.1], search: [example.org]}
+  messages: {issue: No entry., motd: "${name}: ${role} of ${cluster}", finished: "${fullName} is finished"}
+  sysctls: {net.ipv4.tcp_keepalive_time: 1234}
+  openFiles: 16384
+  ipv6: "off"
   users:
-  - {{name: alice, keys: [{KEY}], groups: [adm], sudo: true, shell: /bin/bash}}
-  - {{name: games, remove: true}}
-  rootPasswordHash: {HASH}
-  sshd: {{PasswordAuthentication: \"no\", MaxAuthTries: 3}}
+  - {name: alice, keys: [KEY], groups: [adm], sudo: true, shell: /bin/bash}
+  - {name: games, remove: true}
+  rootPasswordHash: HASH
+  sshd: {PasswordAuthentication: "no", MaxAuthTries: 3}
   timeServers: [10.77.0.1]
   files:
-  - {{path: /etc/test/template, content: \"${{name}} ${{address}}\", template: true, mode: 0640, owner: \"daemon:adm\"}}
-  - {{path: /etc/test/copy, source: /root/source, sha256: 3a6eb0790f39ac87c94f3856b2dd2c5d110e6811602261a9a923d3bb23adc8b7}}
+  - {path: /etc/test/template, content: "${name} ${address}", template: true, mode: 0640, owner: "daemon:adm"}
+  - {path: /etc/test/copy, source: /root/source, sha256: 3a6eb0790f39ac87c94f3856b2dd2c5d110e6811602261a9a923d3bb23adc8b7}
   units:
-  - {{name: test.service, content: \"[Service]\\nExecStart=/bin/sleep infinity\\n[Install]\\nWantedBy=multi-user.target\"}}
+  - {name: test.service, content: "[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target"}
   trustedCAs:
   - |
-{ca}  logs: {{journalMaxSize: 100M, journalMaxDays: 7}}
-  disks: [{{device: /dev/loop7, mount: /data}}]
-"
-    )
+CERTIFICATE
+  proxy: {http: "http://10.77.0.1:3128", noProxy: [.example.org]}
+  logs: {journalMaxSize: 100M, journalMaxDays: 7}
+  packages: {updates: all, install: [other]}
+  disks: [{device: /dev/loop7, mount: /data}]
+"#;
+
+/// The same items with other values. The host's own address as a name server refuses at once.
+const CHANGED: &str = r#"containerRuntime: {manage: true}
+os:
+  timezone: Etc/UTC
+  locale: C.UTF-8
+  keymap: fr
+  hostName: machine
+  domain: example.net
+  hosts: {machines: true, extra: {cache.example.net: 10.77.0.2}}
+  dns: {servers: [ADDRESS], search: [example.net]}
+  messages: {issue: Closed., motd: "${cluster} has ${name}", finished: "${fullName} has changed"}
+  sysctls: {net.ipv4.tcp_keepalive_time: 1235}
+  openFiles: 8192
+  ipv6: "on"
+  users:
+  - {name: alice, keys: [KEY], groups: [audio], shell: /bin/sh}
+  - {name: news, remove: true}
+  rootPasswordHash: HASH
+  sshd: {PasswordAuthentication: "yes", MaxAuthTries: 4}
+  timeServers: [10.77.0.2]
+  files:
+  - {path: /etc/test/template, content: "${role} of ${cluster}", template: true, mode: 0600, owner: "root:daemon"}
+  - {path: /etc/test/copy, source: /root/other, sha256: d67e2e944994496c8d8ec76eed0cf9f09679448d584b532bebf941852a37f5ed}
+  units:
+  - {name: test.service, content: "[Service]\nExecStart=/bin/sleep 1000000\n[Install]\nWantedBy=multi-user.target"}
+  trustedCAs:
+  - |
+CERTIFICATE
+  proxy: {http: "http://10.77.0.1:3129", noProxy: [.example.net]}
+  logs: {journalMaxSize: 50M, journalMaxDays: 8}
+  packages: {updates: security, install: [another]}
+  disks: [{device: /dev/loop7, mount: /data}]
+"#;
+
+/// Returns a configuration with every item.
+fn every_item(host: &Host, changed: bool) -> String {
+    let (items, key, hash, ca) = match changed {
+        false => (ITEMS, KEY, HASH, "/root/ca.crt"),
+        true => (CHANGED, OTHER_KEY, OTHER_HASH, "/root/other.crt"),
+    };
+    let ca = host.must(&format!("sed 's/^/    /' {ca}"));
+    let items = items.replace("[KEY]", &format!("[{key}]")).replace("HASH", hash).replace("ADDRESS", host.address());
+    items.replace("CERTIFICATE", ca.trim_end())
 }
 
 /// What the machine is like, for a comparison after `reset`.
 const STATE: &str = "readlink -f /etc/localtime; hostname; cat /etc/hosts /etc/resolv.conf; getent passwd alice || true
     sshd -T | sort | sha256sum; getent shadow root | cut -d: -f2; sysctl net.ipv4.tcp_keepalive_time; systemctl is-enabled test.service 2>&1 || true
-    grep -c . /etc/ssl/certs/ca-certificates.crt; mountpoint -q /data && echo mounted || true";
+    grep -c . /etc/ssl/certs/ca-certificates.crt; mountpoint -q /data && echo mounted || true
+    sysctl net.ipv6.conf.all.disable_ipv6 net.ipv6.conf.default.disable_ipv6; su - root -c 'ulimit -Hn'; bash -lc 'echo $http_proxy'
+    apt-config dump Acquire::http::Proxy; systemctl show -p Environment --value containerd kubelet
+    systemctl stop systemd-localed; localectl status | grep X11; systemd-analyze cat-config systemd/journald.conf
+    for name in other another; do dpkg-query -W $name 2>/dev/null || echo no $name; done";
+
+/// Empties the disk: neither a signature nor any data is left in its first MiB.
+const EMPTY: &str = "wipefs -qa /dev/loop7 && dd if=/dev/zero of=/dev/loop7 bs=1M count=1 conv=notrunc status=none";
 
 fn prepare(host: &Host) {
     host.must(
-        "set -e; printf data >/root/source; [ -e /dev/loop7 ] || mknod /dev/loop7 b 7 7
+        "set -e; printf data >/root/source; printf changed >/root/other; [ -e /dev/loop7 ] || mknod /dev/loop7 b 7 7
         [ -e /dev/loop-control ] || mknod /dev/loop-control c 10 237
         losetup -d /dev/loop7 2>/dev/null || true # An ended run has left it.
         truncate -s 64M /var/tmp/os-disk; losetup /dev/loop7 /var/tmp/os-disk
@@ -63,48 +119,94 @@ fn prepare(host: &Host) {
         "[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target",
     );
     host.must("systemctl daemon-reload && grep -q '^Include' /etc/ssh/sshd_config && install -d /run/sshd");
-    host.must("openssl req -x509 -newkey ed25519 -nodes -keyout /root/ca.key -out /root/ca.crt -subj /CN=test -days 2 2>/dev/null");
+    for name in ["ca", "other"] {
+        host.must(&format!(
+            "openssl req -x509 -newkey ed25519 -nodes -keyout /root/{name}.key -out /root/{name}.crt -subj /CN={name} -days 2 2>/dev/null"
+        ));
+    }
+    host.must(REPOSITORY);
+    host.must("dpkg --install /root/repo/own-1.deb");
 }
 
-fn everything_is_set(host: &Host) {
+/// Compares every item with what the system's own programs say.
+fn everything_is_set(host: &Host, changed: bool) {
     let (name, address) = (host.name(), host.address());
-    for (script, expected) in [
-        ("timedatectl show -p Timezone --value", "Europe/Amsterdam"),
-        ("localectl status | sed -n 's/.*System Locale: //p'", "LANG=C.UTF-8"),
-        (". /etc/default/keyboard; echo $XKBLAYOUT", "de"),
-        ("hostnamectl --static", name),
-        ("hostname", name),
-        ("hostname -f", &format!("{name}.example.org")),
-        ("getent hosts db.example.org | awk '{print $1}'", "10.77.0.1"),
-        ("awk '/^nameserver/ {print $2; exit}' /etc/resolv.conf", "10.77.0.1"),
-        ("cat /etc/motd", &format!("{name}: first-master of lab")),
-        ("cat /etc/issue", "No entry."),
-        ("sysctl -n net.ipv4.tcp_keepalive_time", "1234"),
-        ("systemctl show -p DefaultLimitNOFILE --value", "65536"),
-        ("getent passwd alice | cut -d: -f7", "/bin/bash"),
-        ("id -Gn alice | tr ' ' '\\n' | grep -x adm", "adm"),
-        ("sudo -u alice sudo -n id -un", "root"),
-        ("stat -c '%U %a' /etc/ssh/authorized_keys.d/alice", "root 644"),
-        ("sshd -T -C user=alice | awk '/^authorizedkeysfile/ {print $NF}'", "/etc/ssh/authorized_keys.d/%u"),
-        ("getent passwd games || echo none", "none"),
-        ("getent shadow root | cut -d: -f2", HASH),
+    let (both, sshd) = (|value| (value, value), "sshd -T -C user=alice | awk '/^authorizedkeysfile/ {print $NF}'");
+    for (script, (first, second)) in [
+        ("timedatectl show -p Timezone --value", ("Europe/Amsterdam", "Etc/UTC")),
+        // It would keep what it has read for a while.
+        (
+            "systemctl stop systemd-localed; localectl status | sed -n 's/.*System Locale: *//p'",
+            ("LANG=POSIX", "LANG=C.UTF-8"),
+        ),
+        ("localectl status | sed -n 's/.*X11 Layout: *//p'", ("de", "fr")),
+        ("hostnamectl --static", both(name)),
+        ("hostname", both(name)),
+        ("hostname -f", (&format!("{name}.example.org"), &format!("{name}.example.net"))),
+        ("getent -s files hosts db.example.org cache.example.net | awk '{print $1}'; true", ("10.77.0.1", "10.77.0.2")),
+        (
+            "awk '/^(nameserver|search)/ {print $2}' /etc/resolv.conf | xargs",
+            ("10.77.0.1 example.org", &format!("{address} example.net")),
+        ),
+        ("cat /etc/motd", (&format!("{name}: first-master of lab"), &format!("lab has {name}"))),
+        ("cat /etc/issue", ("No entry.", "Closed.")),
+        ("sysctl -n net.ipv4.tcp_keepalive_time", ("1234", "1235")),
+        ("systemctl show -p DefaultLimitNOFILE --value", ("16384", "8192")),
+        ("su - root -c 'ulimit -Hn'", ("16384", "8192")),
+        ("sysctl -n net.ipv6.conf.all.disable_ipv6 net.ipv6.conf.default.disable_ipv6 | xargs", ("1 1", "0 0")),
+        ("ip -6 address show dev host0 | grep -c inet6 || true", ("0", "1")),
+        ("getent passwd alice | cut -d: -f7", ("/bin/bash", "/bin/sh")),
+        ("id -Gn alice | tr ' ' '\n' | sort | xargs", ("adm alice", "alice audio")),
+        ("sudo -u alice sudo -n id -un 2>/dev/null || echo no", ("root", "no")),
+        ("cat /etc/ssh/authorized_keys.d/alice", (KEY, OTHER_KEY)),
+        ("stat -c '%U %a' /etc/ssh/authorized_keys.d/alice", both("root 644")),
+        (sshd, both("/etc/ssh/authorized_keys.d/%u")),
+        // A reset does not bring back a removed user, and neither does another configuration.
+        ("getent passwd games || echo none", both("none")),
+        ("getent shadow root | cut -d: -f2", (HASH, OTHER_HASH)),
         (
             "sshd -T | grep -E '^(passwordauthentication|maxauthtries)' | sort | xargs",
-            "maxauthtries 3 passwordauthentication no",
+            ("maxauthtries 3 passwordauthentication no", "maxauthtries 4 passwordauthentication yes"),
         ),
-        ("grep -c '^server 10.77.0.1 iburst' /etc/chrony/chrony.conf", "1"),
-        ("grep -c '^pool' /etc/chrony/chrony.conf || true", "0"),
-        ("cat /etc/test/template", &format!("{name} {address}")),
-        ("stat -c '%U:%G %a' /etc/test/template", "daemon:adm 640"),
-        ("cat /etc/test/copy", "data"),
-        ("systemctl is-active test.service", "active"),
-        ("systemctl is-enabled test.service", "enabled"),
-        ("openssl verify -CAfile /etc/ssl/certs/ca-certificates.crt /root/ca.crt", "/root/ca.crt: OK"),
-        ("findmnt -no FSTYPE /data", "ext4"),
+        ("sed -n 's/^server //p' /etc/chrony/chrony.conf", ("10.77.0.1 iburst", "10.77.0.2 iburst")),
+        ("grep -c '^pool' /etc/chrony/chrony.conf || true", both("0")),
+        ("cat /etc/test/template", (&format!("{name} {address}"), "first-master of lab")),
+        ("stat -c '%U:%G %a' /etc/test/template", ("daemon:adm 640", "root:daemon 600")),
+        ("cat /etc/test/copy", ("data", "changed")),
+        (
+            "tr '\\0' ' ' </proc/$(systemctl show -p MainPID --value test.service)/cmdline",
+            ("/bin/sleep infinity", "/bin/sleep 1000000"),
+        ),
+        ("systemctl is-enabled test.service", both("enabled")),
+        (
+            "openssl verify -CAfile /etc/ssl/certs/ca-certificates.crt /root/ca.crt /root/other.crt 2>/dev/null | grep OK",
+            ("/root/ca.crt: OK", "/root/other.crt: OK"),
+        ),
+        (
+            "systemctl show -p Environment --value kubelet | tr ' ' '\n' | grep ^HTTP_PROXY=",
+            ("HTTP_PROXY=http://10.77.0.1:3128", "HTTP_PROXY=http://10.77.0.1:3129"),
+        ),
+        (
+            "tr '\\0' '\\n' </proc/$(systemctl show -p MainPID --value containerd)/environ | grep ^HTTP_PROXY=",
+            ("HTTP_PROXY=http://10.77.0.1:3128", "HTTP_PROXY=http://10.77.0.1:3129"),
+        ),
+        ("bash -lc 'echo $http_proxy'", ("http://10.77.0.1:3128", "http://10.77.0.1:3129")),
+        ("bash -lc 'echo $no_proxy' | cut -d, -f1", (".example.org", ".example.net")),
+        (
+            "apt-config dump Acquire::http::Proxy",
+            ("Acquire::http::Proxy \"http://10.77.0.1:3128\";", "Acquire::http::Proxy \"http://10.77.0.1:3129\";"),
+        ),
+        (
+            "systemd-analyze cat-config systemd/journald.conf | grep -E '^(SystemMaxUse|MaxRetentionSec)=' | sort | xargs",
+            ("MaxRetentionSec=7day SystemMaxUse=100M", "MaxRetentionSec=8day SystemMaxUse=50M"),
+        ),
+        ("dpkg-query -W -f '${Version}' own", both("2")),
+        ("dpkg-query -W -f '${Version}' other 2>/dev/null || echo none", ("1", "none")),
+        ("dpkg-query -W -f '${Version}' another 2>/dev/null || echo none", ("none", "1")),
+        ("findmnt -no FSTYPE /data", both("ext4")),
     ] {
-        assert_eq!(host.must(script).trim(), expected, "{script}");
+        assert_eq!(host.must(script).trim(), if changed { second } else { first }, "{script}");
     }
-    host.must(&format!("grep -qF '{KEY}' /etc/ssh/authorized_keys.d/alice"));
     host.must("grep -q \"^UUID=$(blkid -s UUID -o value /dev/loop7) /data\" /etc/fstab");
 }
 
@@ -113,25 +215,24 @@ pub(crate) fn the_operating_system_is_set_up_changed_and_restored() {
     prepare(&host);
     let before = (host.listing(), host.must(STATE));
     let sshd = host.must("systemctl show -p MainPID --value ssh.service");
-    let ca = host.must("cat /root/ca.crt");
-    host.configure(&every_item(&ca));
+    host.configure(&every_item(&host, false));
     let plan = host.nodeinit("plan").exits(2);
     plan.says(&["set the time zone to Europe/Amsterdam", "create the user alice", "set the password hash of root"]);
     plan.says(&["run `/usr/sbin/sshd -t -f", "format /dev/loop7 with ext4, if it is empty"]);
     assert!(!plan.text().contains(HASH), "the plan shows a password hash");
     let up = host.up();
     up.says(&[&format!("{}.example.org is finished", host.name())]);
-    everything_is_set(&host);
+    everything_is_set(&host, false);
     assert_eq!(sshd, host.must("systemctl show -p MainPID --value ssh.service"), "sshd was restarted");
     host.nodeinit("plan").exits(0).says(&["nothing to do"]);
     let digests = host.digests("/etc");
     host.up().says(&["nothing to do"]);
     assert!(difference(&digests, &host.digests("/etc")).is_empty(), "a second up changed a file");
 
-    changes_are_applied_and_mistakes_refused(&host, &ca);
-    host.configure(&every_item(&ca));
+    changes_are_applied_and_mistakes_refused(&host);
+    host.configure(&every_item(&host, false));
     host.up();
-    everything_is_set(&host);
+    everything_is_set(&host, false);
 
     a_reset_needs_the_disk(&host);
     host.nodeinit("reset --yes").exits(0);
@@ -141,7 +242,8 @@ pub(crate) fn the_operating_system_is_set_up_changed_and_restored() {
     assert_eq!(before.1, after);
     let left: Vec<_> = difference(&before.0, &host.listing())
         .into_iter()
-        // The backups and caches of the system's own programs.
+        // The backups and caches of the system's own programs. `reset` removes the package `other`, but apt keeps its lists, dpkg its
+        // database, and updates stay.
         .filter(|line| {
             ![
                 // This test's.
@@ -153,6 +255,9 @@ pub(crate) fn the_operating_system_is_set_up_changed_and_restored() {
                 "/etc/subuid",
                 "/etc/subgid",
                 "/etc/ssl/certs",
+                "/var/cache/apt",
+                "/var/lib/apt",
+                "/var/lib/dpkg",
             ]
             .iter()
             .any(|path| line.contains(path))
@@ -166,15 +271,27 @@ pub(crate) fn the_setup_resumes_after_a_kill_at_every_step() {
     prepare(&host);
     host.add_failpoints();
     let before = host.must(STATE);
-    host.configure(&every_item(&host.must("cat /root/ca.crt")));
+    host.configure(&every_item(&host, false));
     let (points, ended) = killed_at(&host, "up", "step-");
     ended.exits(0);
-    for step in ["os-locale", "os-hosts", "os-users", "os-sshd", "os-disks", "os-files", "os-units"] {
+    for step in [
+        "os-hosts",
+        "os-proxy",
+        "os-updates",
+        "os-packages",
+        "os-locale",
+        "os-ipv", // Points have no digits.
+        "os-users",
+        "os-sshd",
+        "os-disks",
+        "os-files",
+        "os-units",
+    ] {
         for point in [format!("step-begin {step}"), format!("step-end {step}")] {
             assert!(points.lines().any(|line| line == point), "it was not killed at {point}:\n{points}");
         }
     }
-    everything_is_set(&host);
+    everything_is_set(&host, false);
     host.nodeinit("plan").exits(0).says(&["nothing to do"]);
     host.nodeinit("reset --yes").exits(0);
     host.must("losetup -d /dev/loop7; sed -i '/^games:/d' /etc/passwd");
@@ -197,7 +314,7 @@ pub(crate) fn each_machine_has_the_values_of_its_role_and_host() {
     file(
         "environments/defaults.yaml",
         &format!(
-            "os:\n  timezone: Europe/Amsterdam\n  messages: {{issue: No entry., motd: all}}\n  {}\n{shared}",
+            "os:\n  timezone: Europe/Amsterdam\n  messages: {{issue: No entry., motd: all}}\n  {}\n  hosts: {{machines: true}}\n{shared}",
             keepalive(1001)
         ),
     );
@@ -229,6 +346,10 @@ pub(crate) fn each_machine_has_the_values_of_its_role_and_host() {
         assert!(difference(before, after).is_empty(), "a second up changed a file");
     }
 
+    a_machine_is_added_and_removed(&cluster, &format!("{FOLDER}/clusters/lab.example.org.yaml"), &|| {
+        in_folder("up").exits(0);
+    });
+
     // What is shown is what applies there, and each value names its file.
     let shown = in_folder(&format!("config show --machine {}", worker.name())).exits(0).stdout;
     let line = |key: &str| shown.lines().find(|line| line.contains(key)).unwrap_or_default().to_owned();
@@ -259,6 +380,72 @@ pub(crate) fn each_machine_has_the_values_of_its_role_and_host() {
     }
 }
 
+/// `/etc/hosts` of each machine follows the configuration. The third machine does not exist: it would join on its own.
+fn a_machine_is_added_and_removed(cluster: &Cluster, file: &str, up: &dyn Fn()) {
+    let (first, third) = (cluster.first(), cluster.first().spare_address());
+    let listed = |host: &Host, name: &str| {
+        host.must(&format!("getent -s files hosts {name} | awk '{{print $1}}' | sort -u; true")).trim().to_owned()
+    };
+    let all_list = |address: &str| {
+        for host in cluster.hosts() {
+            assert_eq!(listed(host, "third"), address, "{}", host.name());
+            for other in cluster.hosts() {
+                assert_eq!(listed(host, other.name()), other.address(), "{}", host.name());
+            }
+        }
+    };
+    all_list("");
+    let line = format!("- {{name: third, address: {third}, ssh: {{enabled: false}}}}");
+    first.must(&format!("cp {file} /root/machines && echo '{line}' >>{file}"));
+    up();
+    all_list(&third);
+    first.must(&format!("mv /root/machines {file}"));
+    up();
+    all_list("");
+}
+
+pub(crate) fn what_lets_users_log_in_stays() {
+    let host = Host::with_images();
+    let logs_in = || {
+        let ssh = "ssh -i /root/ops -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR";
+        assert_eq!(host.must(&format!("{ssh} ops@127.0.0.1 sudo -n id -un")).trim(), "root");
+    };
+    let reads = |file: &str| {
+        let read = host.must("sshd -T | grep '^authorizedkeysfile '");
+        assert!(read.split_whitespace().any(|word| word == file), "sshd does not read {file}: {read}");
+    };
+
+    // sshd reads root's key from a directory of the operator, and still does so after nodeinit has added its own.
+    host.must(
+        "set -e; install -d /etc/ssh/keys; mv /root/.ssh/authorized_keys /etc/ssh/keys/root; grep -q '^Include /etc/ssh/sshd_config.d' /etc/ssh/sshd_config
+        echo 'AuthorizedKeysFile /etc/ssh/keys/%u' >>/etc/ssh/sshd_config; systemctl reload ssh; ssh-keygen -q -t ed25519 -N '' -C ops -f /root/ops",
+    );
+    let key = host.must("cat /root/ops.pub");
+    let (alice, ops) =
+        (format!("{{name: alice, keys: [{KEY}]}}"), format!("{{name: ops, keys: [{}], sudo: true}}", key.trim()));
+    host.configure(&format!("os: {{users: [{alice}, {ops}]}}\n"));
+    host.up();
+    reads("/etc/ssh/keys/%u");
+    reads("/etc/ssh/authorized_keys.d/%u");
+    logs_in();
+    host.nodeinit("plan").exits(0).says(&["nothing to do"]);
+
+    // The user who has logged in to run nodeinit can do so again.
+    host.configure("os: {timezone: Etc/UTC}\n");
+    let stays = || {
+        host.must("[ -s /etc/ssh/authorized_keys.d/ops ] && [ -s /etc/sudoers.d/nodeinit-ops ]");
+        host.must("[ ! -e /etc/ssh/authorized_keys.d/alice ] && ! getent passwd alice");
+        reads("/etc/ssh/keys/%u");
+        reads("/etc/ssh/authorized_keys.d/%u");
+        logs_in();
+    };
+    host.run("SUDO_USER=ops nodeinit up").exits(0).says(&["kept: nodeinit logs in as ops"]);
+    stays();
+    host.run("SUDO_USER=ops nodeinit plan").exits(0).says(&["nothing to do"]);
+    host.run("SUDO_USER=ops nodeinit reset --yes").exits(0);
+    stays();
+}
+
 pub(crate) fn the_disk_of_etcd_is_emptied_by_a_reset_and_used_again() {
     let host = Host::with_images();
     prepare(&host);
@@ -276,21 +463,21 @@ pub(crate) fn the_disk_of_etcd_is_emptied_by_a_reset_and_used_again() {
 }
 
 /// sfdisk is killed before it writes the protective MBR, and nodeinit with it. The table has no partitions for which the lab has devices.
-fn a_partition_table_is_interrupted(host: &Host, ca: &str) {
+fn a_partition_table_is_interrupted(host: &Host) {
     let program = "/usr/local/sbin/sfdisk";
     host.put(
         program,
         "#!/bin/sh\n/usr/sbin/sfdisk \"$@\" && [ \"$1\" = --quiet ] && dd if=/dev/zero of=/dev/loop7 bs=512 count=1 status=none && kill -9 $PPID",
     );
     host.must(&format!("chmod 755 {program}"));
-    host.configure(&every_item(ca).replace("mount: /data}", "partitions: [{mount: /data}]}"));
+    host.configure(&every_item(host, false).replace("mount: /data}", "partitions: [{mount: /data}]}"));
     assert_ne!(host.nodeinit("up").code, 0);
     let signatures = "wipefs -n --noheadings -O TYPE /dev/loop7 | sort -u | xargs";
     assert_eq!(host.must(&format!("rm {program}; {signatures}")).trim(), "gpt");
     host.nodeinit("plan").exits(2).says(&["partition /dev/loop7, if it is empty"]);
     host.nodeinit("up").exits(75).says(&["/dev/loop7p1 does not exist"]);
     assert_eq!(host.must(signatures).trim(), "PMBR gpt");
-    host.must("wipefs -qa /dev/loop7");
+    host.must(EMPTY);
 }
 
 /// Neither a disk that somebody unmounted nor one that is in use is forgotten.
@@ -304,11 +491,16 @@ fn a_reset_needs_the_disk(host: &Host) {
     host.must("systemctl stop user && [ -e /data/theirs ] && ! grep /data /etc/fstab");
 }
 
-/// A repository of one package, which apt reads from a directory.
-const REPOSITORY: &str = "set -e; mkdir -p /root/repo/own/DEBIAN; cd /root/repo
-    printf '%s\\n' 'Package: own' 'Version: 1' 'Architecture: all' 'Maintainer: test <test@example.org>' 'Description: test' >own/DEBIAN/control
-    dpkg-deb --build own own.deb >/dev/null
-    (cat own/DEBIAN/control; echo Filename: ./own.deb; echo Size: $(stat -c %s own.deb); echo SHA256: $(sha256sum own.deb | cut -d' ' -f1)) >Packages
+/// A repository that apt reads from a directory, and an older version of one package, which is not in it.
+const REPOSITORY: &str = "set -e; mkdir -p /root/repo; cd /root/repo
+    package() { # NAME VERSION: prints its entry
+        mkdir -p $1-$2/DEBIAN
+        printf '%s\\n' \"Package: $1\" \"Version: $2\" 'Architecture: all' 'Maintainer: test <test@example.org>' 'Description: test' >$1-$2/DEBIAN/control
+        dpkg-deb --build $1-$2 $1-$2.deb >/dev/null
+        cat $1-$2/DEBIAN/control; echo Filename: ./$1-$2.deb; echo Size: $(stat -c %s $1-$2.deb)
+        echo SHA256: $(sha256sum $1-$2.deb | cut -d' ' -f1); echo
+    }
+    package own 1 >/dev/null; (package own 2; package other 1; package another 1) >Packages
     echo 'deb [trusted=yes] file:/root/repo ./' >/etc/apt/sources.list";
 
 pub(crate) fn a_mirror_that_does_not_answer_is_named_and_dpkg_repaired() {
@@ -336,35 +528,44 @@ pub(crate) fn a_mirror_that_does_not_answer_is_named_and_dpkg_repaired() {
 }
 
 /// Changes values, leaves out others, and writes some that are refused before anything changes.
-fn changes_are_applied_and_mistakes_refused(host: &Host, ca: &str) {
-    let changed = every_item(ca)
-        .replace("timezone: Europe/Amsterdam", "timezone: Etc/UTC")
-        .replace("keymap: de\n", "ipv6: keep\n")
-        .replace("MaxAuthTries: 3", "MaxAuthTries: 4")
-        .replace("No entry.", "Closed.");
-    host.configure(&changed);
+fn changes_are_applied_and_mistakes_refused(host: &Host) {
+    host.configure(&every_item(host, true));
+    host.up().says(&[&format!("{}.example.net has changed", host.name())]);
+    everything_is_set(host, true);
+    host.must("! getent passwd news");
+    host.nodeinit("plan").exits(0).says(&["nothing to do"]);
+    host.configure(&every_item(host, true).replace("  keymap: fr\n", "").replace(", install: [another]", ""));
     host.up();
-    assert_eq!(host.must("timedatectl show -p Timezone --value").trim(), "Etc/UTC");
-    assert_eq!(host.must("cat /etc/issue").trim(), "Closed.");
-    assert!(host.must("sshd -T").contains("maxauthtries 4"));
-    host.must("! grep -q XKBLAYOUT=de /etc/default/keyboard");
+    host.must("! grep -q XKBLAYOUT=fr /etc/default/keyboard && ! dpkg-query -W another");
 
     let drop_in = host.must("cat /etc/ssh/sshd_config.d/00-nodeinit.conf");
-    host.configure(&every_item(ca).replace("MaxAuthTries: 3", "NoSuchOption: 3"));
+    host.configure(&every_item(host, false).replace("MaxAuthTries: 3", "NoSuchOption: 3"));
     host.nodeinit("up").exits(1).says(&["NoSuchOption", "sshd rejects the options"]);
     assert_eq!(drop_in, host.must("cat /etc/ssh/sshd_config.d/00-nodeinit.conf"), "sshd's options changed");
     let locked = "masters: [{name: NAME, address: ADDRESS}]\nos: {sshd: {PermitRootLogin: \"no\"}}\n";
     host.configure(&locked.replace("NAME", host.name()).replace("ADDRESS", host.address()));
     host.nodeinit("up").exits(78).says(&["os.sshd.PermitRootLogin: locks nodeinit out"]);
-    host.must("umount /data && wipefs -qa /dev/loop7 && mkfs.ext4 -q -L theirs /dev/loop7");
-    host.configure(&every_item(ca).replace("mount: /data}", "mount: /data, filesystem: xfs}"));
+    disks_with_data_are_refused(host);
+    host.configure(&every_item(host, false).replace("device: /dev/loop7", "device: /root/source"));
+    host.nodeinit("up").exits(1).says(&["os.disks: /root/source is not a block device"]);
+    a_partition_table_is_interrupted(host);
+    assert!(host.must(&format!("cat {CA}")).contains("CERTIFICATE"), "the cluster is still there");
+}
+
+/// Leaves the disk empty.
+fn disks_with_data_are_refused(host: &Host) {
+    host.must(&format!("umount /data && {EMPTY} && mkfs.ext4 -q -L theirs /dev/loop7"));
+    host.configure(&every_item(host, false).replace("mount: /data}", "mount: /data, filesystem: xfs}"));
     host.nodeinit("up").exits(1).says(&["/dev/loop7 is not empty: it has ext4", "never formats a disk with data"]);
-    host.configure(&every_item(ca));
+    host.configure(&every_item(host, false));
     host.nodeinit("up").exits(1).says(&["/dev/loop7 is not empty: it has ext4"]);
     assert_eq!(host.must("blkid -s LABEL -o value /dev/loop7").trim(), "theirs");
-    host.must("wipefs -qa /dev/loop7");
-    host.configure(&every_item(ca).replace("device: /dev/loop7", "device: /root/source"));
-    host.nodeinit("up").exits(1).says(&["os.disks: /root/source is not a block device"]);
-    a_partition_table_is_interrupted(host, ca);
-    assert!(host.must(&format!("cat {CA}")).contains("CERTIFICATE"), "the cluster is still there");
+
+    // Encrypted data looks like this. Not at the start, where a few random bytes might be a signature.
+    host.must(&format!("{EMPTY} && dd if=/dev/urandom of=/dev/loop7 bs=1K seek=900 count=20 conv=notrunc status=none"));
+    let before = host.must("sha256sum /dev/loop7");
+    assert_eq!(host.must("wipefs --no-act --noheadings /dev/loop7").trim(), "", "it has a signature");
+    host.nodeinit("up").exits(1).says(&["/dev/loop7 is not empty: it has data without a known signature"]);
+    assert_eq!(before, host.must("sha256sum /dev/loop7"), "the disk was changed");
+    host.must(EMPTY);
 }
