@@ -291,7 +291,7 @@ async fn difference(cx: &Context, want: &Want) -> Result<Option<String>, StepErr
 }
 
 async fn describe_undo(cx: &Context, undone: &[OsChange]) -> Result<Vec<String>, StepError> {
-    let mut changes = Vec::new();
+    let (mut changes, mut programs) = (Vec::new(), Vec::new());
     for change in undone.iter().rev() {
         let OsChange { key, before, .. } = change;
         if accounts::logs_in_with(cx, key).is_some() {
@@ -301,11 +301,14 @@ async fn describe_undo(cx: &Context, undone: &[OsChange]) -> Result<Vec<String>,
             if !undo::is_undone(cx, path.as_ref())? {
                 changes.push(format!("remove {path}, or restore its original"));
             }
-        } else if is_setting(key) && setting::now(cx, key).await? != *before && is_as_set(cx, change).await? {
+        } else if let Some(program) = key.strip_prefix("run ") {
+            // An undo that was killed has not run it.
+            programs.push(format!("run `{program}`"));
+        } else if setting::now(cx, key).await? != *before && is_as_set(cx, change).await? {
             changes.push(setting::describe(key, before.as_deref()));
         }
     }
-    Ok(changes)
+    Ok([changes, programs].concat())
 }
 
 /// A link may lead to a file of another program, and `reset` could not restore it.

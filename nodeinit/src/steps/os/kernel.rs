@@ -3,12 +3,16 @@
 use super::{item::Item, want::Want};
 use crate::{context::Context, engine::error::StepError, host::kernel};
 use nodeinit_config::cluster::Ipv6;
+use std::{collections::BTreeSet, path::Path};
 
 pub(super) const IPV6: Item = Item { name: "os-ipv6", title: "enable or disable IPv6", wants: ipv6 };
 pub(super) const LIMITS: Item = Item { name: "os-limits", title: "set the limit of open files", wants: limits };
 
 /// The parameters that disable IPv6.
 const DISABLE_IPV6: [&str; 2] = ["net.ipv6.conf.all.disable_ipv6", "net.ipv6.conf.default.disable_ipv6"];
+
+/// The state of the interfaces that systemd-networkd manages. Source: systemd `networkd-state-file.c`.
+const LINKS: &str = "/run/systemd/netif/links";
 
 /// The maximum of a limit of open files, and the kernel's default of it.
 const MAXIMUM: (&str, u64) = ("fs.nr_open", 1 << 20);
@@ -19,7 +23,25 @@ fn ipv6(cx: &Context) -> Result<Vec<Want>, StepError> {
         Ipv6::On => "0",
         Ipv6::Off => "1",
     };
-    parameters(cx, "/etc/sysctl.d/98-nodeinit-ipv6.conf", DISABLE_IPV6.map(|key| (key, disabled.to_owned())))
+    let mut wants =
+        parameters(cx, "/etc/sysctl.d/98-nodeinit-ipv6.conf", DISABLE_IPV6.map(|key| (key, disabled.to_owned())))?;
+    if cx.cluster.os.ipv6 == Ipv6::Off {
+        wants.extend(networkd_drop_ins(cx)?);
+    }
+    Ok(wants)
+}
+
+/// At boot, systemd-networkd enables IPv6 on each interface that it configures, unless the interface's file says otherwise. Until then, the
+/// parameters suffice, so networkd need not read the drop-ins now. Source: systemd.network(5); systemd `networkd-sysctl.c`.
+fn networkd_drop_ins(cx: &Context) -> Result<Vec<Want>, StepError> {
+    let mut names = BTreeSet::new();
+    for link in cx.files.list(LINKS)? {
+        let text = cx.files.read_text(Path::new(LINKS).join(link))?.unwrap_or_default();
+        let file = text.lines().find_map(|line| line.strip_prefix("NETWORK_FILE=")).map(Path::new);
+        names.extend(file.and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned()));
+    }
+    let text = "# Written by nodeinit.\n[Network]\nLinkLocalAddressing=no\nIPv6AcceptRA=no\n";
+    Ok(names.iter().map(|name| Want::file(format!("/etc/systemd/network/{name}.d/98-nodeinit.conf"), text)).collect())
 }
 
 fn limits(cx: &Context) -> Result<Vec<Want>, StepError> {

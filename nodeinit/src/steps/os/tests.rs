@@ -837,6 +837,18 @@ async fn ipv6_is_disabled_and_enabled_again() {
     machine.apply("os-ipv6").await;
     assert_eq!(now(&machine), ["0", "0"], "what was there before");
     assert_eq!(machine.text("/etc/sysctl.d/98-nodeinit-ipv6.conf"), None);
+    let link = (
+        "/run/systemd/netif/links/2",
+        "ADMIN_STATE=configured\nNETWORK_FILE=/run/systemd/network/10-netplan-eth0.network\n",
+    );
+    let networkd =
+        Machine::new("os: {ipv6: \"off\"}\n", &[(&files[0], "0\n"), link, ("/run/systemd/netif/links/3", "")]);
+    networkd.apply("os-ipv6").await;
+    let drop_in = "/etc/systemd/network/10-netplan-eth0.network.d/98-nodeinit.conf";
+    assert!(networkd.text(drop_in).unwrap().contains("[Network]\nLinkLocalAddressing=no\n"));
+    assert!(networkd.plan("os-ipv6").await.is_empty());
+    networkd.undo("os-ipv6").await;
+    assert_eq!(networkd.text(drop_in), None);
     let without = Machine::new("os: {ipv6: \"off\"}\n", &[]);
     assert!(without.apply("os-ipv6").await.is_empty() && without.plan("os-ipv6").await.is_empty());
 }
