@@ -162,7 +162,10 @@ fn missing(cx: &Context, binaries: &[Binary]) -> Result<State, StepError> {
 /// # Errors
 /// If it has another version, or does not run.
 pub async fn right_version(cx: &Context, path: &Path) -> Result<(), StepError> {
-    let found = kubelet_version(&cx.commands, &cx.files.real(path)).await.map_err(|e| {
+    // While another step merges the extension, it is not in /usr.
+    let place = extension::place(&cx.files, path)
+        .map(|place| if cx.files.exists(&place) { place } else { path.to_path_buf() })?;
+    let found = kubelet_version(&cx.commands, &cx.files.real(&place)).await.map_err(|e| {
         StepError::caused(format!("cannot run the kubelet at {}", path.display()), e)
             .hint("check `artifacts` in the configuration: the kubelet comes from there, or from the machine image")
     })?;

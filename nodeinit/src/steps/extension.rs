@@ -14,6 +14,7 @@ use std::{
     path::{Path, PathBuf},
     time::Duration,
 };
+use tokio::sync::Mutex;
 
 /// Of several extensions with the same file, the one whose name sorts last wins: this one, over `nodeinit` of `packaging/sysext`. Source: systemd
 /// `src/sysext/sysext.c`, `strverscmp_improved`.
@@ -33,7 +34,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// If the file system does not report whether it is read-only.
-pub(super) fn place(files: &Files, path: &Path) -> Result<PathBuf, FileError> {
+pub fn place(files: &Files, path: &Path) -> Result<PathBuf, FileError> {
     let Ok(below) = path.strip_prefix("/usr").map(|below| Path::new("usr").join(below)) else {
         return Ok(path.to_path_buf());
     };
@@ -53,9 +54,9 @@ pub(super) fn contains(path: &Path) -> bool {
 pub(super) async fn merge(cx: &Context) -> Result<(), StepError> {
     cx.claim_trees(vec![EXTENSION.into()]).await?;
     cx.place(vec![NewFile::public(Path::new(EXTENSION).join(RELEASE.0), RELEASE.1)]).await?;
-    refresh(cx).await?;
-    // It stays enabled after `reset`: other extensions may need it, and without any it does nothing.
-    Ok(systemd::enable(&cx.commands, UNIT).await?)
+    // First: the next run has nothing to merge. It stays enabled after `reset`: other extensions may need it, and without any it does nothing.
+    systemd::enable(&cx.commands, UNIT).await?;
+    refresh(cx).await
 }
 
 /// Whether this machine has, or had, programs in the extension.
@@ -63,12 +64,15 @@ pub(super) fn is_used(cx: &Context) -> bool {
     cx.journal.state().trees.contains_key(Path::new(EXTENSION))
 }
 
-/// Merges all extensions again; after `reset` removed the files of this one, it is gone. systemd does it, in its own mount namespace: the
+/// Merges all extensions again; after `reset` has removed the files of this one, it is gone. systemd does it, in its own mount namespace: the
 /// sandbox of nodeinit.service forbids another one.
 ///
 /// # Errors
 /// If systemd refuses.
 pub(super) async fn refresh(cx: &Context) -> Result<(), StepError> {
+    // Steps run side by side.
+    static ONE: Mutex<()> = Mutex::const_new(());
+    let _one = ONE.lock().await;
     let command = ["systemd-run", "--quiet", "--wait", "--collect", PROGRAM, "refresh"];
     cx.commands.run(&command, LIMIT).await.map(drop).map_err(|e| {
         StepError::caused("cannot merge the system extension with the programs of Kubernetes over /usr", e)

@@ -83,6 +83,9 @@ pub(in crate::steps) async fn restore(cx: &Context, component: &'static str, mis
         let mut restored = Vec::new();
         for path in paths {
             let to = extension::place(&files, &path)?;
+            for directory in files.missing_parents(&to) {
+                files.make_directory(&directory, 0o755)?;
+            }
             files.remove_file(temporary(&to))?;
             link_or_copy(&files, &kept(component, &path), &temporary(&to))?;
             files.rename_temporary(&to)?;

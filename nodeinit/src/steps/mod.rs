@@ -9,7 +9,7 @@ pub mod cluster_ready;
 pub mod containerd;
 pub mod encryption_config;
 pub mod etcd;
-mod extension;
+pub mod extension;
 pub mod fanout;
 pub mod fetched;
 pub mod first_api_server;

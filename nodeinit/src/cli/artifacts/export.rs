@@ -19,7 +19,7 @@ use crate::{
         lock::{self, Lock},
         section::Section,
     },
-    steps::artifacts::right_version,
+    steps::{artifacts::right_version, extension},
 };
 use clap::Args;
 use nodeinit_base::{atomic_file::temporary, hex, sha256_of};
@@ -85,7 +85,7 @@ async fn present(cx: &Context) -> Result<Vec<Artifact>, StepError> {
         (Source::Image(image), _) => images.contains_key(&image.name),
         // A containerd of the distribution is not exported.
         (_, Some(to)) if runtime.iter().any(|program| program.to == *to) => {
-            cx.files.exists(to) && placed.contains_key(to)
+            cx.files.exists(to) && extension::place(&cx.files, to).is_ok_and(|place| placed.contains_key(&place))
         }
         (_, to) => to.as_ref().is_some_and(|to| cx.files.exists(to)),
     };
@@ -150,7 +150,10 @@ async fn one(cx: &Context, artifact: &Artifact, to: &Path) -> Result<[u8; 32], S
         complete(cx.files.real(&temporary(to)), &image.name)?;
     }
     let program = artifact.to.clone();
-    let placed = program.as_ref().and_then(|program| cx.journal.state().files.remove(program));
+    let placed = program.as_ref().and_then(|program| {
+        let place = extension::place(&cx.files, program).ok()?;
+        cx.journal.state().files.remove(&place)
+    });
     let (files, to, mode) = (cx.files.clone(), to.to_owned(), if program.is_some() { 0o755 } else { 0o644 });
     blocking(move || {
         let (sha256, written) = contents(&files, program.as_deref(), &to)?;

@@ -1,15 +1,14 @@
 //! Reads the users and groups of a machine from its files.
 
+use super::authorized_keys::{DROP_IN, KEYS};
 use crate::{
     context::Context,
     host::files::{FileError, Files},
 };
-use std::{collections::BTreeSet, path::Path};
-
-/// The directory with the SSH keys of each user. Users cannot write to it, so that root follows no link of theirs.
-pub(super) const KEYS: &str = "/etc/ssh/authorized_keys.d";
-/// nodeinit's options of sshd, which name this directory. The first value of an option takes precedence, so this file is read first.
-pub(super) const DROP_IN: &str = "/etc/ssh/sshd_config.d/00-nodeinit.conf";
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 /// Returns the users with which nodeinit logs in to machines, and the one who has logged in to run it.
 pub(super) fn logs_in(cx: &Context) -> BTreeSet<String> {
@@ -21,10 +20,7 @@ pub(super) fn logs_in(cx: &Context) -> BTreeSet<String> {
 /// Returns the user who could not log in without what a key of the journal stands for, if nodeinit logs in as this user.
 pub(in crate::steps) fn logs_in_with(cx: &Context, key: &str) -> Option<String> {
     let (kind, of) = key.split_once(' ').unwrap_or((key, ""));
-    let has_keys = |user: &str| {
-        let keys = Path::new(KEYS).join(user);
-        cx.journal.state().files.contains_key(&keys) && cx.files.exists(&keys)
-    };
+    let has_keys = |user: &str| key_files(cx).any(|path| path == Path::new(KEYS).join(user));
     logs_in(cx).into_iter().find(|user| match kind {
         "file" if of == DROP_IN => has_keys(user),
         "file" => of == format!("{KEYS}/{user}") || of == format!("/etc/sudoers.d/nodeinit-{user}"),
@@ -32,6 +28,16 @@ pub(in crate::steps) fn logs_in_with(cx: &Context, key: &str) -> Option<String> 
         "member" => of.split(' ').nth(1) == Some(user),
         _ => false,
     })
+}
+
+/// Whether nodeinit has written SSH keys of a user that are still there.
+pub(super) fn have_keys(cx: &Context) -> bool {
+    key_files(cx).next().is_some()
+}
+
+fn key_files(cx: &Context) -> impl Iterator<Item = PathBuf> {
+    let written = cx.journal.state().files.into_keys();
+    written.filter(|path| path.starts_with(KEYS) && cx.files.exists(path))
 }
 
 /// A line of `/etc/passwd`.

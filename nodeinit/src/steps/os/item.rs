@@ -2,7 +2,9 @@
 //! wanted. The journal records each change with the value before.
 
 use super::{
-    OsStep, accounts, fetched, program, secret, setting,
+    OsStep, accounts,
+    authorized_keys::{DROP_IN, drop_in},
+    fetched, program, secret, setting,
     want::{Run, Want, digest},
 };
 use crate::{
@@ -207,6 +209,10 @@ impl Item {
             let OsChange { key, before, .. } = change;
             if let Some(user) = accounts::logs_in_with(cx, key) {
                 cx.report.note(self.name, format!("kept: nodeinit logs in as {user} ({key})"));
+                if key.strip_prefix("file ") == Some(DROP_IN) {
+                    // Of nodeinit's options of sshd, only the places of the keys stay.
+                    cx.place(vec![drop_in(&cx.files, "", true)?]).await?;
+                }
             } else if let Some(path) = key.strip_prefix("file ") {
                 let (context, id, path) = (cx.clone(), self.id(), PathBuf::from(path));
                 blocking(move || undo::undo(&context, &id, &[path])).await?;
@@ -220,8 +226,8 @@ impl Item {
                     self.record(cx, vec![Record::OsSet { item, key, before, after: None }]).await?;
                 }
                 let Err(error) = setting::set(cx, key, before.as_deref()).await else { continue };
-                if key.starts_with("sysctl ") {
-                    // The kernel never takes back some parameters. The next boot does.
+                if ["sysctl ", "package "].iter().any(|kind| key.starts_with(kind)) {
+                    // The kernel never takes back some parameters, but the next boot does. Other packages may need this one by now.
                     cx.report.note(self.name, format!("kept: {}", with_causes(&error)));
                 } else {
                     failed.insert(key.clone(), error);

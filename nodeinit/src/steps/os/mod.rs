@@ -3,6 +3,7 @@
 //! To add one: put it, its undo code and its test into a file here, and list it in [`ITEMS`].
 
 pub(super) mod accounts;
+mod authorized_keys;
 mod begun;
 mod disks;
 mod extra;
@@ -172,7 +173,10 @@ impl Step for RestoreOs {
     async fn check(&self, cx: &Context) -> Result<State, StepError> {
         let mut changes = Vec::new();
         for step in steps().iter().rev() {
-            changes.extend(step.left(cx).await?);
+            // `apply` reports the error, and undoes the rest.
+            changes.extend(
+                step.left(cx).await.unwrap_or_else(|error| vec![format!("{}; at present: {error}", step.title())]),
+            );
         }
         Ok(State::of(changes))
     }

@@ -9,7 +9,7 @@ use nodeinit_base::sha256_hex;
 use std::path::Path;
 
 /// Whether a setting is a secret: a password hash, or a proxy, whose URL may have a password.
-fn is_secret(key: &str) -> bool {
+pub(super) fn is_secret(key: &str) -> bool {
     key.starts_with("password ") || key.starts_with("line ") && key.to_lowercase().ends_with("proxy")
 }
 

@@ -2,7 +2,7 @@
 //! records it, so `reset` needs nothing else.
 
 use super::{
-    accounts, program,
+    accounts, program, secret,
     storage::{self, parts},
     text,
 };
@@ -244,6 +244,9 @@ pub(super) fn describe(key: &str, value: Option<&str>) -> String {
         return storage::describe(kind, of, value);
     }
     let (first, second) = parts(of);
+    if kind == "line" && secret::is_secret(key) {
+        return format!("change {second} in {first}");
+    }
     match (kind, value) {
         ("timezone", Some(zone)) => format!("set the time zone to {zone}"),
         ("line", Some(value)) => format!("set {second} to {value} in {first}"),

@@ -128,30 +128,24 @@ pub(super) async fn set(cx: &Context, kind: Kind, of: &str, value: &str) -> Resu
             let is_begun = is_begun(cx, kind, of, value).await?;
             let (filesystem, uuid) = parts(value);
             refuse_twin(cx, first, uuid).await?;
-            begun::note(cx, first).await?;
             let (program, id) = (format!("mkfs.{filesystem}"), format!("uuid={uuid}"));
             match filesystem {
-                "xfs" if is_begun => run(cx, &[&program, "-f", "-m", &id, first]).await,
-                "xfs" => run(cx, &[&program, "-m", &id, first]).await,
-                _ => run(cx, &[&program, "-U", uuid, first]).await,
-            }?;
-            begun::forget(cx, first).await
+                "xfs" if is_begun => write(cx, first, &[&program, "-f", "-m", &id, first], "").await,
+                "xfs" => write(cx, first, &[&program, "-m", &id, first], "").await,
+                _ => write(cx, first, &[&program, "-U", uuid, first], "").await,
+            }
         }
         Kind::Table => {
             is_begun(cx, kind, of, value).await?;
-            begun::note(cx, first).await?;
             let script = format!("label: gpt\nlabel-id: {}\n{}\n", parts(value).1, rest.replace(' ', "\n"));
             let sfdisk = ["sfdisk", "--quiet", "--wipe", "never", "--wipe-partitions", "never", first];
-            let written = cx.commands.run_with_input(&sfdisk, script.as_bytes(), FORMAT_LIMIT).await;
-            written.map_err(|error| program::named(error, "os.disks"))?;
+            write(cx, first, &sfdisk, &script).await?;
             settle(cx).await;
-            begun::forget(cx, first).await
+            Ok(())
         }
         Kind::Physical => {
             refuse_data(cx, first, signature(cx, first).await?)?;
-            begun::note(cx, first).await?;
-            run(cx, &["pvcreate", "--quiet", "--uuid", value, "--norestorefile", first]).await?;
-            begun::forget(cx, first).await
+            write(cx, first, &["pvcreate", "--quiet", "--uuid", value, "--norestorefile", first], "").await
         }
         Kind::Group => fill_group(cx, first, rest).await,
         Kind::Volume => {
@@ -293,6 +287,16 @@ async fn report(cx: &Context, argv: &[&str]) -> Result<String, StepError> {
         Err(error) if error.is_missing() => Ok(String::new()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Writes a disk. If the program is killed, with nodeinit or not, the next run knows that it may have written a part.
+async fn write(cx: &Context, device: &str, argv: &[&str], input: &str) -> Result<(), StepError> {
+    begun::note(cx, device).await?;
+    let written = cx.commands.run_with_input(argv, input.as_bytes(), FORMAT_LIMIT).await;
+    if written.as_ref().err().is_none_or(|error| error.is_missing() || error.code().is_some()) {
+        begun::forget(cx, device).await?;
+    }
+    written.map(drop).map_err(|error| program::named(error, "os.disks"))
 }
 
 async fn run(cx: &Context, argv: &[&str]) -> Result<(), StepError> {

@@ -347,8 +347,9 @@ async fn a_reset_that_cannot_undo_something_undoes_the_rest_and_fails() {
 
 #[tokio::test]
 async fn keys_are_in_a_directory_of_root_and_those_of_the_login_user_stay() {
-    let config =
-        format!("os: {{users: [{{name: alice, keys: [{KEY}]}}, {{name: ops, keys: [{KEY}]}}]}}\nssh: {{user: ops}}\n");
+    let config = format!(
+        "os: {{users: [{{name: alice, keys: [{KEY}]}}, {{name: ops, keys: [{KEY}]}}], sshd: {{X11Forwarding: \"no\"}}}}\nssh: {{user: ops}}\n"
+    );
     let machine = Machine::new(&config, &[("/etc/ssh/sshd_config", "Include /etc/ssh/sshd_config.d/*.conf\n")]);
     machine.apply("os-users").await;
     assert_eq!(machine.text("/etc/ssh/authorized_keys.d/alice").unwrap(), format!("{KEY}\n"));
@@ -358,7 +359,7 @@ async fn keys_are_in_a_directory_of_root_and_those_of_the_login_user_stay() {
         drop_in
             .contains("AuthorizedKeysFile .ssh/authorized_keys .ssh/authorized_keys2 /etc/ssh/authorized_keys.d/%u\n")
     );
-    let machine = machine.configured("ssh: {user: ops}\n");
+    let machine = machine.configured("os: {sshd: {X11Forwarding: \"no\"}}\nssh: {user: ops}\n");
     let stays = |when: &str| {
         assert!(machine.text("/etc/ssh/authorized_keys.d/ops").is_some(), "{when}: nodeinit logs in as this user");
         let drop_in = machine.text("/etc/ssh/sshd_config.d/00-nodeinit.conf").unwrap_or_default();
@@ -374,6 +375,47 @@ async fn keys_are_in_a_directory_of_root_and_those_of_the_login_user_stay() {
     stays("after restore-kernel");
     RemoveFiles.apply(&machine.cx).await.unwrap();
     stays("after reset");
+    let left = machine.text("/etc/ssh/sshd_config.d/00-nodeinit.conf").unwrap();
+    assert!(!left.contains("X11Forwarding"), "only the places of keys stay: {left}");
+}
+
+#[tokio::test]
+async fn the_keys_of_who_ran_nodeinit_stay_in_use_when_it_runs_at_boot() {
+    let config = format!("os: {{users: [{{name: ops, keys: [{KEY}]}}]}}\nssh: {{user: ops}}\n");
+    let machine = Machine::new(&config, &[("/etc/ssh/sshd_config", "Include /etc/ssh/sshd_config.d/*.conf\n")]);
+    machine.apply("os-users").await;
+    machine.apply("os-sshd").await;
+    let machine = machine.configured("ssh: {user: ops}\n");
+    machine.apply("os-users").await;
+    let machine = machine.configured("ssh: {user: root}\n");
+    for name in ["os-users", "os-sshd"] {
+        assert!(machine.plan(name).await.is_empty(), "{name}: {:?}", machine.plan(name).await);
+    }
+}
+
+#[tokio::test]
+async fn a_package_that_others_need_by_now_stays() {
+    let config = "os: {packages: {install: [python3]}}\n";
+    let mut machine = Machine::new(config, &[]);
+    machine.answers(&[("dpkg-query", Err(1))]);
+    machine.apply("os-packages").await;
+    machine.answers(&[("dpkg-query", Ok("installed ")), ("dpkg --remove", Err(1))]);
+    item("os-packages").undo(&machine.cx).await.unwrap();
+    assert!(machine.cx.journal.state().os["os-packages"].set.is_empty());
+}
+
+#[tokio::test]
+async fn no_plan_shows_the_password_of_a_former_proxy() {
+    let config = "os: {proxy: {https: \"http://proxy:3128\"}}\n";
+    let machine = Machine::new(config, &[("/etc/dnf/dnf.conf", "proxy=http://user:former@proxy\n")]);
+    let plan = machine.plan("os-proxy").await;
+    assert!(plan.contains(&"change proxy in /etc/dnf/dnf.conf".to_owned()), "{plan:?}");
+    machine.apply("os-proxy").await;
+    let left = item("os-proxy").left(&machine.cx).await.unwrap();
+    assert!(!format!("{plan:?} {left:?}").contains("former"), "{left:?}");
+    assert!(!machine.text("/var/lib/nodeinit/journal.jsonl").unwrap().contains("former"));
+    machine.undo("os-proxy").await;
+    assert_eq!(machine.text("/etc/dnf/dnf.conf").unwrap(), "proxy=http://user:former@proxy\n");
 }
 
 #[tokio::test]
@@ -390,6 +432,8 @@ async fn keys_that_the_site_manages_stay_in_use() {
         ("Match User x\nAuthorizedKeysFile /x", "", usual),
         ("authorizedkeysfile=\"/main\"", "AuthorizedKeysFile /site /etc/%u\n", "/site /etc/%u "),
         ("# AuthorizedKeysFile /x", "AuthorizedKeysFile none\n", ""),
+        ("AuthorizedKeysFile /etc/ssh/keys/%u # of the site", "", "/etc/ssh/keys/%u "),
+        ("Include /etc/ssh/sshd_config", "", usual),
     ] {
         let machine = lines(&format!("{include}{main}\n"), other);
         machine.apply("os-sshd").await;
@@ -866,9 +910,16 @@ async fn cloud_init_does_not_write_hosts_again() {
 #[tokio::test]
 async fn a_disk_with_data_of_no_known_kind_is_refused() {
     let config = "os: {disks: [{device: /dev/vdb, mount: /data}]}\n";
-    let machine = Machine::new(config, &[("/dev/vdb", "\0\0data\0"), ("/proc/sys/kernel/random/boot_id", "1\n")]);
+    let mut machine = Machine::new(config, &[("/dev/vdb", "\0\0data\0"), ("/proc/sys/kernel/random/boot_id", "1\n")]);
     let error = machine.refusal("os-disks").await;
     assert_eq!(error, "os.disks: /dev/vdb is not empty: it has data without a known signature");
+    // mkfs that has ended, and not formatted: then the data are of somebody else.
+    machine.cx.files.write(&[NewFile::public("/dev/vdb", "")]).unwrap();
+    machine.answers(&[("mkfs.ext4", Err(1))]);
+    machine.refusal("os-disks").await;
+    assert!(!super::begun::is_here(&machine.cx, "/dev/vdb").unwrap());
+    machine.answers(&[]);
+    machine.cx.files.write(&[NewFile::public("/dev/vdb", "\0\0data\0")]).unwrap();
     // What mkfs left that was killed.
     super::begun::note(&machine.cx, "/dev/vdb").await.unwrap();
     let ran = machine.apply("os-disks").await.join("\n");

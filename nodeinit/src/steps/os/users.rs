@@ -1,6 +1,6 @@
 //! Users, their keys and groups, and root's password.
 
-use super::{accounts, item::Item, want::Want};
+use super::{authorized_keys::KEYS, item::Item, want::Want};
 use crate::{context::Context, engine::error::StepError, host::files::NewFile};
 use nodeinit_config::cluster::OsUser;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn account(user: &OsUser) -> Vec<Want> {
     }
     if !user.keys.is_empty() {
         let keys: String = user.keys.iter().map(|key| format!("{key}\n")).collect();
-        wants.push(Want::file(Path::new(accounts::KEYS).join(name), keys));
+        wants.push(Want::file(Path::new(KEYS).join(name), keys));
     }
     wants
 }

@@ -116,11 +116,12 @@ impl Step for RemoveFiles {
     }
 
     async fn apply(&self, cx: &Context) -> Result<(), StepError> {
-        let context = cx.clone();
-        blocking(move || remove(&context)).await?;
+        // The step before has removed its files. While it is merged, /usr is read-only.
         if extension::is_used(cx) {
             extension::refresh(cx).await?;
         }
+        let context = cx.clone();
+        blocking(move || remove(&context)).await?;
         Ok(systemd::reload(&cx.commands).await?)
     }
 }
