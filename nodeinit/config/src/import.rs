@@ -50,7 +50,7 @@ const REASONS: [(&str, &str); 6] = [
     ),
     (
         "nodeRegistration.kubeletExtraArgs",
-        "nodeinit sets the flags of the kubelet; most have a counterpart in `kubelet.config`",
+        "use `labels` and `address` of the machine's entry, `kubelet.config`, or KUBELET_EXTRA_ARGS in /etc/default/kubelet with `os.files`",
     ),
     ("apiServer.timeoutForControlPlane", "`timeouts` has a deadline for each kind of wait"),
     ("Configuration.timeouts", "`timeouts` has a deadline for each kind of wait"),
@@ -101,7 +101,7 @@ impl Translation {
         match rest {
             _ if reason.is_some() && !rest.is_null() => {
                 let reason = reason.map(|(_, reason)| *reason).unwrap_or_default();
-                self.note(format!("{place} is not translated: {reason}"));
+                self.note(format!("{place} is not translated (it was {rest}): {reason}"));
             }
             Value::Object(map) => map.iter().for_each(|(key, value)| {
                 let path = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
@@ -387,6 +387,17 @@ fn kubeadm_cluster(document: &mut Value, found: &mut Translation) {
     }
 }
 
+/// What nodeinit mounts into these components. Source: kubeadm's `phases/controlplane/volumes.go`.
+const MOUNTED: [&str; 7] = [
+    "/etc/kubernetes/pki",
+    "/etc/ssl/certs",
+    "/etc/pki/ca-trust",
+    "/etc/pki/tls/certs",
+    "/etc/ca-certificates",
+    "/usr/local/share/ca-certificates",
+    "/usr/share/ca-certificates",
+];
+
 /// Leaves out flags that name a file in a volume: without the volume, the component finds no file and does not start.
 fn drop_flags_of_volumes(volumes: &Value, to: &str, found: &mut Translation) {
     let text = |volume: &Value, key: &str| volume[key].as_str().map(str::to_owned);
@@ -394,7 +405,8 @@ fn drop_flags_of_volumes(volumes: &Value, to: &str, found: &mut Translation) {
     let paths: Vec<String> = volumes.flat_map(|v| [text(v, "mountPath"), text(v, "hostPath")]).flatten().collect();
     let volume_of = |value: &str| {
         let mut files = value.split([',', '=']).map(Path::new);
-        files.find_map(|file| paths.iter().find(|path| file.starts_with(path)))
+        let is_mounted = |file: &Path| MOUNTED.iter().any(|directory| file.starts_with(directory));
+        files.find_map(|file| paths.iter().find(|path| file.starts_with(path) && !is_mounted(file)))
     };
     let Some(flags) = found.config.get_mut(to).and_then(|component| component.get_mut("extraArgs")?.as_object_mut())
     else {
@@ -402,9 +414,13 @@ fn drop_flags_of_volumes(volumes: &Value, to: &str, found: &mut Translation) {
     };
     let mut notes = Vec::new();
     flags.retain(|flag, value| {
-        let volume = volume_of(value.as_str().unwrap_or_default());
+        // nodeinit mounts the directory of the audit log.
+        let volume = if flag == "audit-log-path" { None } else { volume_of(value.as_str().unwrap_or_default()) };
         let note = |volume| {
-            format!("{to}.extraArgs.{flag} is left out (it was {value}): the volume {volume} is not translated")
+            format!(
+                "{to}.extraArgs.{flag} is left out (it was {value}): the volume {volume} is not translated; put the file below \
+                 /etc/kubernetes/pki on each master, and write the flag again"
+            )
         };
         notes.extend(volume.map(note));
         volume.is_none()
@@ -414,6 +430,11 @@ fn drop_flags_of_volumes(volumes: &Value, to: &str, found: &mut Translation) {
 
 /// The machine on which `kubeadm init` runs is the first master.
 fn kubeadm_machine(kind: &str, document: &mut Value, found: &mut Translation) {
+    // So kubeadm makes a master schedulable.
+    if document["nodeRegistration"]["taints"] == json!([]) {
+        take(document, "nodeRegistration.taints");
+        found.set("controlPlane.schedulable", Some(json!(true)));
+    }
     let name = take_text(document, "nodeRegistration.name");
     let address = take(document, "localAPIEndpoint.advertiseAddress");
     let address = address.or_else(|| take(document, "controlPlane.localAPIEndpoint.advertiseAddress"));
@@ -732,9 +753,26 @@ mod tests {
             "nodeRegistration.taints",
             "nodeRegistration.kubeletExtraArgs",
         ] {
-            said(&format!("{key} is not translated: "));
+            said(&format!("{key} is not translated (it was "));
         }
-        assert!(!notes.iter().any(|note| note.contains("node-ip")), "one note for all flags: {notes:?}");
+        let flags: Vec<_> = notes.iter().filter(|note| note.contains("node-ip")).collect();
+        assert!(flags.len() == 1 && flags[0].contains("10.0.0.11"), "one note for all flags: {notes:?}");
+    }
+
+    #[test]
+    fn files_that_nodeinit_mounts_and_an_empty_list_of_taints_are_translated() {
+        let text = "apiVersion: kubeadm.k8s.io/v1beta3\nkind: InitConfiguration\nnodeRegistration: {name: m1, taints: []}\n\
+            localAPIEndpoint: {advertiseAddress: 10.0.0.11}\n---\n\
+            apiVersion: kubeadm.k8s.io/v1beta3\nkind: ClusterConfiguration\napiServer:\n  \
+            extraArgs: {audit-log-path: /var/log/k8s/audit.log, oidc-ca-file: /etc/kubernetes/pki/oidc/ca.pem}\n  \
+            extraVolumes: [{name: log, hostPath: /var/log/k8s, mountPath: /var/log/k8s}, {name: oidc, hostPath: /etc/kubernetes/pki/oidc, \
+            mountPath: /etc/kubernetes/pki/oidc}]\n";
+        let Imported { config, notes } = import(Tool::Kubeadm, text).unwrap();
+        let kept =
+            json!({ "audit-log-path": "/var/log/k8s/audit.log", "oidc-ca-file": "/etc/kubernetes/pki/oidc/ca.pem" });
+        assert_eq!(config["apiServer"]["extraArgs"], kept, "{notes:?}");
+        assert_eq!(config["controlPlane"]["schedulable"], json!(true));
+        assert!(!notes.iter().any(|note| note.contains("taints")), "{notes:?}");
     }
 
     #[test]

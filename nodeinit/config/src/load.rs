@@ -6,7 +6,7 @@ use crate::{
     model::{
         self, Bastion, Machine, bastion, check,
         declare::{
-            Form, Verdict,
+            Form, Machines, Verdict,
             place::{Place, keys},
         },
         defaults,
@@ -90,7 +90,7 @@ fn load_used(layers: &[Layer]) -> Result<Loaded, Problems> {
     sources.extend(layers.iter().map(Layer::source));
     let mut errors = Findings::default();
     let releases = releases::read(layers, &mut errors);
-    let mut verdict = Verdict { errors, warnings: Findings::default(), releases: &releases };
+    let mut verdict = Verdict { errors, warnings: Findings::default(), releases: &releases, machines: Machines::All };
     let mut tree = defaults::layer();
     // Their defaults are removed if no layer contains such a section.
     let mut absent = vec![keys().openstack().path, keys().openstack().bastion().path, keys().bastion().path];

@@ -102,7 +102,7 @@ fn every_row_of_the_migration_pages_has_existing_keys_and_a_test() {
                     wrong.push(format!("{}: {there}: there is no key {path}", page.display()));
                 }
             }
-            if test.is_empty() && !here.starts_with("none") {
+            if !test.contains(".rs`") && !here.starts_with("none") {
                 wrong.push(format!("{}: {there}: no test", page.display()));
             }
         }

@@ -46,7 +46,8 @@ fn sshd_options_that_lock_nodeinit_out_are_refused() {
         ("debian", "PermitListen: none", true),
         ("debian", "PermitListen: \"8080\"", true),
         ("debian", "PermitListen: any", false),
-        ("debian", "PermitListen: \"localhost:*\"", false),
+        ("debian", "PermitListen: \"localhost:*\"", true),
+        ("debian", "PermitListen: \"8080 127.0.0.1:*\"", false),
         ("debian", "PermitOpen: none", false),
         ("debian", "LoginGraceTime: 5", true),
         ("debian", "LoginGraceTime: 9s", true),
@@ -70,6 +71,11 @@ fn sshd_options_that_lock_nodeinit_out_are_refused() {
     let text = problems(&format!("{jump}os: {{sshd: {{AllowUsers: nodeinit}}}}\n"));
     assert!(text.contains("logs in as debian and nodeinit with a key"), "{text}");
     assert_eq!(problems(&format!("{jump}os: {{sshd: {{AllowUsers: debian nodeinit}}}}\n")), "");
+    for (section, users) in [("roles: {worker: ", "nodeinit"), ("roles: {bastion: ", "debian")] {
+        let of = |users: &str| problems(&format!("{jump}{section}{{os: {{sshd: {{AllowUsers: {users}}}}}}}}}\n"));
+        assert_eq!(of(users), "", "{section}");
+        assert!(of("alice").contains(&format!("logs in as {users} with a key")), "{}", of("alice"));
+    }
     let text = problems(&format!("{jump}os: {{users: [{{name: debian, remove: true}}]}}\n"));
     assert!(text.contains("the machine needs the user debian for logins"), "{text}");
     let own = masters.replace("10.0.0.12}", "10.0.0.12, ssh: {user: root}}");

@@ -7,7 +7,7 @@ use super::{
         place::{Place, refuse_twice},
     },
     images::KubernetesImage,
-    texts::{BundleKey, Host, ImageName, PemCertificate, RelativePath, Url},
+    texts::{BundleKey, Host, ImageName, PemCertificates, RelativePath, Url},
     values::ArtifactSource,
     versions::KubernetesVersion,
 };
@@ -51,7 +51,7 @@ keys! {
         "mirrors" mirrors: BTreeMap<String, String> as Dict<Host, Url>,
             example "{registry.k8s.io: \"https://mirror.example.org/k8s\"}", to all;
         /// An additional CA for downloads, besides the CAs of the machine, such as the CA of a mirror or a proxy.
-        "caCertificate" ca_certificate: Option<String> as Option<PemCertificate>,
+        "caCertificate" ca_certificate: Option<String> as Option<PemCertificates>,
             else "only the machine's CAs", example "\"-----BEGIN CERTIFICATE-----\\nMIH6MIGtoAMCAQICAQEwBQYDK2VwMA0xCzAJBgNVBAMMAkNBMB4XDTI2MTEyNzEw\\nMzQzNFoXDTM2MTEyNDEwMzQzNFowDTELMAkGA1UEAwwCQ0EwKjAFBgMrZXADIQCW\\nhVXSfak3yZT3TlcLlW9MsQ9I4mgDtydrpw6FG9OgpqMyMDAwDwYDVR0TAQH/BAUw\\nAwEB/zAdBgNVHQ4EFgQU/gR6hL61xnaMhblnNS8U+fZlNXEwBQYDK2VwA0EAgNd0\\nWzXZxm2ERdE/zUKTEWav8EYzD/ijkLPPekNIsRU4e+rv+dlvQIpqCwD1IIEq8QpS\\n0RrAQ3Dzq5tPIRkHBA==\\n-----END CERTIFICATE-----\\n\"", to all;
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Document, Os, bastion,
-    declare::{Form, Over, Verdict, place::Place},
+    declare::{Form, Machines, Over, Verdict, place::Place},
     defaults,
 };
 use crate::{
@@ -106,7 +106,8 @@ pub(crate) fn check(tree: &YamlNode, verdict: &mut Verdict<'_>) {
         let Some(os) = overrides.applied(&all) else { return };
         applied.set(&key, os);
         let releases = verdict.releases;
-        let mut found = Verdict { errors: Findings::default(), warnings: Findings::default(), releases };
+        let machines = if overrides.is_bastion { Machines::Bastion } else { Machines::Nodes };
+        let mut found = Verdict { errors: Findings::default(), warnings: Findings::default(), releases, machines };
         Form::check(&Place::document(&applied).os(), &mut found);
         let mut lists = Vec::new();
         overrides.places.iter().for_each(|place| self::lists(place.written(), "", &place.path, &mut lists));

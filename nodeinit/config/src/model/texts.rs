@@ -113,6 +113,7 @@ checked! {
     Package = PACKAGE;
     PasswordHash = PASSWORD_HASH;
     PemCertificate = PEM_CERTIFICATE;
+    PemCertificates = PEM_CERTIFICATES;
     ProxyMode = PROXY_MODE;
     RelativePath = RELATIVE_PATH;
     Repository = REPOSITORY;

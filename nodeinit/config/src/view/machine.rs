@@ -5,7 +5,7 @@ use crate::{
     model::{
         Machine, Os, Reboot,
         declare::{
-            Verdict,
+            Machines, Verdict,
             place::{Place, keys},
         },
         overrides,
@@ -23,7 +23,12 @@ impl Loaded {
     /// If [`crate::load`] did not apply a rule to the merged values: a defect.
     pub fn of_machine(&self, name: &str) -> Result<Self, Problems> {
         let releases = releases::read(&self.releases, &mut Findings::default());
-        let verdict = Verdict { errors: Findings::default(), warnings: Findings::default(), releases: &releases };
+        let verdict = Verdict {
+            errors: Findings::default(),
+            warnings: Findings::default(),
+            releases: &releases,
+            machines: Machines::All,
+        };
         validated(self.machine_tree(name), verdict, self.sources.clone(), self.releases.clone())
     }
 

@@ -30,6 +30,15 @@ pub(crate) struct Verdict<'r> {
     pub(crate) errors: Findings,
     pub(crate) warnings: Findings,
     pub(crate) releases: &'r Releases,
+    pub(crate) machines: Machines,
+}
+
+/// The machines to which the values of `os` apply.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Machines {
+    All,
+    Nodes,
+    Bastion,
 }
 
 /// The form in which a value is written.

@@ -32,6 +32,10 @@ pub static PEM_CERTIFICATE: Format = Format::new(
 )
 .pattern("-----BEGIN CERTIFICATE-----");
 
+/// One or more X.509 certificates as PEM, with any text around them.
+pub static PEM_CERTIFICATES: Format = Format::new("certificates as PEM", PEM_CERTIFICATE.example, pem_certificates)
+    .pattern("-----BEGIN CERTIFICATE-----");
+
 /// Parses a SHA-256 digest from its 64 hexadecimal digits.
 #[must_use]
 pub fn digest(text: &str) -> Option<[u8; 32]> {
@@ -83,12 +87,37 @@ fn pem_certificate(text: &str) -> Result<(), Flaw> {
         return Err(Flaw::new(format!("other text than the lines from {BEGIN} to {END}"), remedy));
     }
     // RFC 7468: parsers need not read longer lines.
-    let fits = lines[1..].iter().all(|line| (1..=76).contains(&line.len()));
-    let bytes = STANDARD.decode(lines[1..].concat()).ok().filter(|_| fits);
+    if lines[1..].iter().any(|line| line.len() > 76) {
+        return Err(Flaw::new("the certificate has a line of more than 76 characters", remedy));
+    }
+    let bytes = STANDARD.decode(lines[1..].concat()).ok();
     if bytes.is_some_and(|bytes| is_certificate(&bytes)) {
         return Ok(());
     }
     Err(Flaw::new("the certificate is incomplete or damaged", remedy))
+}
+
+/// Accepts what nodeinit and containerd read: complete certificates. They skip other text, such as what `openssl x509 -text` prints.
+fn pem_certificates(text: &str) -> Result<(), Flaw> {
+    let mut lines = text.lines().map(str::trim);
+    let mut count = 0;
+    while lines.any(|line| line == BEGIN) {
+        let mut complete = false;
+        let encoded: String = lines
+            .by_ref()
+            .take_while(|line| {
+                complete = *line == END;
+                !complete
+            })
+            .collect();
+        if !complete || !STANDARD.decode(encoded).is_ok_and(|bytes| is_certificate(&bytes)) {
+            let remedy = "write what `openssl x509 -in FILE` prints, complete";
+            return Err(Flaw::new(format!("certificate {} is incomplete or damaged", count + 1), remedy));
+        }
+        count += 1;
+    }
+    let remedy = "write the certificate itself, which starts with -----BEGIN CERTIFICATE-----, not a path";
+    verdict(count > 0, text, "a certificate as PEM", remedy)
 }
 
 /// Whether the bytes are one DER sequence of what is signed, the algorithm, and the signature. Source: RFC 5280, section 4.1.
@@ -129,6 +158,7 @@ mod tests {
         assert_eq!(sha256(SHA256.example).map(|d| (d[0], d[31])), Ok((0x9f, 0x08)));
         assert!(sha256("abc").is_err() && sha256(&"g".repeat(64)).is_err());
     }
+
     #[test]
     fn only_one_complete_certificate_is_accepted() {
         let good = PEM_CERTIFICATE.example;
@@ -144,7 +174,7 @@ mod tests {
             (format!("{BEGIN}\nMAA=\n{END}\n"), "damaged"),
             (good.replace(&format!("{body}\n"), ""), "damaged"),
             (good.replace(body, &format!("{body}AAAA")), "damaged"),
-            (good.replace(&format!("{body}\n"), body), "damaged"),
+            (good.replace(&format!("{body}\n"), body), "a line of more than 76"),
             (good.replace(body, &format!(" {}", &body[1..])), "damaged"),
             (good.replace(END, ""), "other text"),
             (format!("Subject: CA\n{good}"), "other text"),
@@ -153,6 +183,20 @@ mod tests {
         ] {
             let flaw = PEM_CERTIFICATE.check(&wrong).unwrap_err();
             assert!(flaw.what.contains(what) && !flaw.remedy.is_empty(), "{wrong}: {flaw:?}");
+        }
+    }
+
+    #[test]
+    fn several_certificates_with_text_around_them_are_accepted() {
+        let good = PEM_CERTIFICATE.example;
+        for accepted in
+            [good.to_owned(), format!("Certificate:\n    Data:\n{good}"), format!("{good}{good}# the next CA\n")]
+        {
+            assert_eq!(PEM_CERTIFICATES.check(&accepted), Ok(()), "{accepted}");
+        }
+        let truncated = good.replace("0RrAQ3Dzq5tPIRkHBA==\n", "");
+        for wrong in ["/etc/ca.crt".to_owned(), format!("{good}{truncated}"), good.replace(END, "")] {
+            assert!(PEM_CERTIFICATES.check(&wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::{
     declare::{
-        Dict, Verdict, keys,
+        Dict, Machines, Verdict, keys,
         place::{Place, refuse_twice},
     },
     texts::{Argument, AuthorizedKey, SshdOption, User},
@@ -30,16 +30,21 @@ keys! {
     }
 }
 
-/// The users with which the leading master logs in, to the bastion as well; none on a worker, whose configuration does not name them.
-fn logins(place: &Place<'_, impl super::super::declare::Form>) -> BTreeSet<String> {
+/// The users with which the leading master logs in to these machines; none on a worker, whose configuration does not name them.
+fn logins(place: &Place<'_, impl super::super::declare::Form>, of: Machines) -> BTreeSet<String> {
     let all = place.all();
     let (masters, workers) = (all.masters().items(), all.workers().items());
     if masters.is_empty() {
         return BTreeSet::new();
     }
+    let (jump, bastion) = (all.ssh().jump_host(), all.bastion());
+    let has_own_user = of == Machines::Bastion && jump.user().written().is_some();
     let own = masters.iter().chain(&workers).filter_map(|machine| machine.ssh().user().value());
-    let jump = all.bastion().written().and_then(|_| all.ssh().jump_host().user().value());
-    own.chain(all.ssh().user().value()).chain(jump).collect()
+    let own = own.chain(all.ssh().user().value()).filter(|_| !has_own_user);
+    // The jump host may be a machine that nodeinit does not set up.
+    let differs = jump.address().value().zip(bastion.address().value()).is_some_and(|(jump, bastion)| jump != bastion);
+    let is_bastion = bastion.written().is_some() && !differs;
+    own.chain(jump.user().value().filter(|_| is_bastion && of != Machines::Nodes)).collect()
 }
 
 /// Users of the system without which nobody can log in.
@@ -47,7 +52,7 @@ const SYSTEM: [&str; 5] = ["root", "sshd", "messagebus", "systemd-network", "sys
 
 pub(super) fn users(place: &Place<'_, Vec<OsUser>>, verdict: &mut Verdict<'_>) {
     let mut names = HashMap::new();
-    let logins = logins(place);
+    let logins = logins(place, verdict.machines);
     for user in place.items() {
         let name = user.name();
         refuse_twice(&mut names, &name, &mut verdict.errors);
@@ -80,7 +85,7 @@ const ALGORITHMS: [(&str, &[&str]); 5] = [
 ];
 
 pub(super) fn sshd(place: &Place<'_, Dict<SshdOption, Argument>>, verdict: &mut Verdict<'_>) {
-    let (users, all) = (logins(place), place.all());
+    let (users, all) = (logins(place, verdict.machines), place.all());
     let leads = !users.is_empty() && all.masters().items().len() + all.workers().items().len() > 1;
     // Through a jump host, the leading master opens forwarded ports in the other direction.
     let jumps = all.bastion().written().is_some() || all.ssh().jump_host().address().written().is_some();
@@ -116,7 +121,7 @@ pub(super) fn sshd(place: &Place<'_, Dict<SshdOption, Argument>>, verdict: &mut 
             "allowtcpforwarding" => leads && (is(&["no", "local"]) || jumps && is(&["remote"])),
             "disableforwarding" => leads && is(&["yes"]),
             // The leading master listens on any free port of the machine.
-            "permitlisten" => leads && !words.iter().any(|word| *word == "any" || word.ends_with('*')),
+            "permitlisten" => leads && !words.iter().any(|word| ["any", "*", "*:*", "127.0.0.1:*"].contains(word)),
             "permitopen" => leads && jumps && is(&["none"]),
             _ => false,
         };
@@ -136,6 +141,7 @@ pub(super) fn sshd(place: &Place<'_, Dict<SshdOption, Argument>>, verdict: &mut 
                 "the leading master reaches the other machines through forwarded ports".into(),
                 match key.as_str() {
                     "allowtcpforwarding" if !jumps => "remove it, or write `AllowTcpForwarding: remote`",
+                    "permitlisten" => "remove it, or add 127.0.0.1:*",
                     _ => "remove it",
                 }
                 .into(),

@@ -59,16 +59,32 @@ const RESERVED: [(&str, &str); 20] = [
     ("/usr/bin/kubelet", "`artifacts`"),
 ];
 
+/// Directories in which nodeinit writes files with `nodeinit` in their names.
+const OWN: [&str; 11] = [
+    "/etc/apt/apt.conf.d",
+    "/etc/cloud",
+    "/etc/dnsmasq.d",
+    "/etc/chrony",
+    "/etc/logrotate.d",
+    "/etc/modules-load.d",
+    "/etc/NetworkManager",
+    "/etc/profile.d",
+    "/etc/security",
+    "/etc/sysctl.d",
+    "/etc/systemd",
+];
+
 /// Returns what to use instead of a file that another program or another step of nodeinit writes.
 fn instead(path: &Path, all: &Place<'_, Document>) -> Option<String> {
     if let Some((_, key)) = RESERVED.iter().find(|(start, _)| path.starts_with(start)) {
         return Some(format!("use {key}"));
     }
-    if path.components().any(|part| part.as_os_str() == ".ssh") {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let is_of_ssh = path.parent().and_then(Path::file_name).is_some_and(|directory| directory == ".ssh");
+    if is_of_ssh && ["authorized_keys", "authorized_keys2", "rc"].contains(&&*name) {
         return Some("use `os.users[].keys`".into());
     }
-    let is_named = path.file_name().is_some_and(|name| name.to_string_lossy().contains("nodeinit"));
-    if is_named && path.starts_with("/etc") {
+    if name.contains("nodeinit") && OWN.iter().any(|directory| path.starts_with(directory)) {
         return Some("use a name without `nodeinit`".into());
     }
     let is_managed = all.container_runtime().manage().value() != Some(false);
@@ -84,7 +100,10 @@ fn instead(path: &Path, all: &Place<'_, Document>) -> Option<String> {
         (os.timezone().cast(), &["/etc/timezone", "/etc/localtime"]),
         (os.keymap().cast(), &["/etc/vconsole.conf", "/etc/default/keyboard"]),
     ];
-    let is_set = |place: &Place<'_, ()>| place.at() != Mark::DEFAULT;
+    let has_no_servers = os.time_servers().items().is_empty();
+    let is_set = |place: &Place<'_, ()>| {
+        place.at() != Mark::DEFAULT && !(has_no_servers && place.path == os.time_servers().path)
+    };
     let set = of_keys.iter().find(|(key, files)| is_set(key) && files.iter().any(|file| path == Path::new(file)));
     let binaries = all.artifacts().binaries();
     let is_program = || binaries.items().iter().any(|binary| binary.to().value().as_deref() == Some(path));
