@@ -49,7 +49,7 @@ pub(crate) fn a_master_that_never_answers_is_named_and_added_later() {
     the_encryption_key_is_rotated_by_hand(&cluster.masters[..2]);
     first.kubectl("create secret generic after --from-literal=a=after");
     lost.boot();
-    first.nodeinit(&format!("worker add {}", lost.name())).exits(78).says(&["is not listed under `workers`"]);
+    first.nodeinit(&format!("worker add {}", lost.name())).exits(64).says(&["is a master", "run `nodeinit master …`"]);
     first.nodeinit(&format!("master add {}", lost.name())).exits(0);
     assert_eq!((voters(first), nodes(first).len()), (3, 4));
     assert_eq!((ca.as_str(), ca.as_str()), (first.ca().as_str(), lost.ca().as_str()));
