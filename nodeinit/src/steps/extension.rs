@@ -3,7 +3,7 @@
 
 use crate::{
     context::Context,
-    engine::error::StepError,
+    engine::{error::StepError, journal::Written},
     host::{
         disk,
         files::{FileError, Files, NewFile},
@@ -34,12 +34,18 @@ const LIMIT: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// If the file system does not report whether it is read-only.
-pub fn place(files: &Files, path: &Path) -> Result<PathBuf, FileError> {
+pub(super) fn place(files: &Files, path: &Path) -> Result<PathBuf, FileError> {
     let Ok(below) = path.strip_prefix("/usr").map(|below| Path::new("usr").join(below)) else {
         return Ok(path.to_path_buf());
     };
     let is_extended = files.exists(PROGRAM) && disk::room(files, path)?.read_only;
     Ok(if is_extended { Path::new(EXTENSION).join(below) } else { path.to_path_buf() })
+}
+
+/// Returns what the journal says of the program at `path`, wherever nodeinit has written it.
+pub fn record(cx: &Context, path: &Path) -> Option<Written> {
+    let place = place(&cx.files, path).ok()?;
+    cx.journal.state().files.remove(&place)
 }
 
 /// Whether a path is in the extension.

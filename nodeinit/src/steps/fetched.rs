@@ -78,11 +78,7 @@ pub(super) async fn missing(cx: &Context) -> Result<Vec<Artifact>, StepError> {
     // An installed program that nodeinit owns and never fetched here came from the first master.
     let lock = Lock::read(&cx.files, Path::new(FETCHED))?;
     let images = containerd::images(&cx.commands).await.unwrap_or_default();
-    let ours = cx.journal.state().files;
-    let is_ours = |to: &PathBuf| {
-        let place = extension::place(&cx.files, to);
-        place.is_ok_and(|place| ours.contains_key(&place)) && cx.files.exists(to)
-    };
+    let is_ours = |to: &PathBuf| extension::record(cx, to).is_some() && cx.files.exists(to);
     let is_in_place = |artifact: &Artifact| match &artifact.source {
         Source::Image(image) => images.contains_key(&image.name),
         _ => artifact.to.as_ref().is_some_and(is_ours),

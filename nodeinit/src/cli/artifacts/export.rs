@@ -79,13 +79,12 @@ async fn present(cx: &Context) -> Result<Vec<Artifact>, StepError> {
     let images = containerd::images(&cx.commands).await.map_err(|e| {
         StepError::caused("cannot list the images of containerd", e).hint("see `systemctl status containerd`")
     })?;
-    let placed = cx.journal.state().files;
     let runtime = &cx.cluster.artifacts.runtime;
     let is_here = |artifact: &Artifact| match (&artifact.source, &artifact.to) {
         (Source::Image(image), _) => images.contains_key(&image.name),
         // A containerd of the distribution is not exported.
         (_, Some(to)) if runtime.iter().any(|program| program.to == *to) => {
-            cx.files.exists(to) && extension::place(&cx.files, to).is_ok_and(|place| placed.contains_key(&place))
+            cx.files.exists(to) && extension::record(cx, to).is_some()
         }
         (_, to) => to.as_ref().is_some_and(|to| cx.files.exists(to)),
     };
@@ -150,10 +149,7 @@ async fn one(cx: &Context, artifact: &Artifact, to: &Path) -> Result<[u8; 32], S
         complete(cx.files.real(&temporary(to)), &image.name)?;
     }
     let program = artifact.to.clone();
-    let placed = program.as_ref().and_then(|program| {
-        let place = extension::place(&cx.files, program).ok()?;
-        cx.journal.state().files.remove(&place)
-    });
+    let placed = program.as_ref().and_then(|program| extension::record(cx, program));
     let (files, to, mode) = (cx.files.clone(), to.to_owned(), if program.is_some() { 0o755 } else { 0o644 });
     blocking(move || {
         let (sha256, written) = contents(&files, program.as_deref(), &to)?;
